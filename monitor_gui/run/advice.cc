@@ -69,16 +69,18 @@ void AdviseOnCompression(const Summary& summary, std::vector<Advice>& advice) {
        .page = "decisions"});
 }
 
-/// The mean threshold of the layers' entries at a step; nothing: none has one.
+/// The mean threshold of the layers' entries at a step; nothing: none had one then.
 std::optional<double> ThresholdAt(const Run& run, std::int64_t step) {
   double sum = 0;
   double entries = 0;
   const LayerHistory& layers = run.layers();
-  for (std::size_t layer = 0; layer < layers.layers().size(); ++layer) {
-    const Statistic threshold = layers.Newest(Metric::kThreshold, layer, step);
-    if (threshold.count == 0) continue;
+  const std::int64_t column = (step - layers.first_step()) / layers.steps_per_column();
+  if (column < 0) return std::nullopt;
+  const auto cells = layers.Cells(Metric::kThreshold, static_cast<int>(column));
+  for (std::size_t layer = 0; layer < cells.size(); ++layer) {
+    if (cells[layer].count == 0) continue;
     const auto weight = static_cast<double>(layers.layers()[layer].elements);
-    sum += weight * static_cast<double>(threshold.mean());
+    sum += weight * static_cast<double>(cells[layer].mean());
     entries += weight;
   }
   return entries > 0 ? std::optional(sum / entries) : std::nullopt;

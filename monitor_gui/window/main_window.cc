@@ -17,6 +17,7 @@
 #include "monitor_gui/view/pages/overview_page.h"
 #include "monitor_gui/view/pages/ranks_page.h"
 #include "monitor_gui/view/pages/sparsity_page.h"
+#include "monitor_gui/view/style/elided_label.h"
 #include "monitor_gui/view/style/text_color.h"
 #include "monitor_gui/view/style/theme.h"
 #include "monitor_gui/window/appearance.h"
@@ -28,6 +29,7 @@ namespace weir::monitor {
 namespace {
 
 constexpr int kRefreshMs = 100;
+constexpr qint64 kRest = 4;  // Times as long as a refresh has taken.
 constexpr const char* kLayoutKey = "window/layout";
 constexpr const char* kGeometryKey = "window/geometry";
 constexpr int kLayoutVersion = 3;  // For docks and bars: increase it when they change.
@@ -65,6 +67,8 @@ MainWindow::MainWindow(const QString& place, const QString& token, const QString
   Watch(session_);
   if (other_ != nullptr) Watch(*other_);
   connect(&timer_, &QTimer::timeout, this, [this] {
+    // While a large run is read, its readers need the time more.
+    if (since_refresh_.isValid() && since_refresh_.elapsed() < kRest * refresh_ms_) return;
     const bool moves = session_.is_live() || (other_ != nullptr && other_->is_live()) ||
                        replay_.replay().playing();
     if (moves || Generation() != seen_generation_) Refresh();
@@ -103,14 +107,12 @@ void MainWindow::MakeBars() {
   };
   add("strip", tr("Strip"), Qt::TopToolBarArea, strip_);
   if (other_ != nullptr) {
-    fit_ = new QLabel(this);
-    fit_->setContentsMargins(16, 0, 16, 4);
-    fit_->setTextFormat(Qt::RichText);
-    fit_->setToolTip(tr(
-        "Layers are compared by name. Numbers of B come with what they are in parts of A's; both "
-        "are looked at after as many steps."));
+    fit_ = new ElidedLabel(this);  // Layers may have long names.
+    fit_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
     addToolBarBreak();
-    add("comparison", tr("Comparison"), Qt::TopToolBarArea, fit_);
+    add("comparison", tr("Comparison"), Qt::TopToolBarArea, fit_)
+        ->setToolTip(tr("Layers are compared by name. Numbers of B come with what they are in "
+                        "parts of A's; both are looked at after as many steps."));
   }
   notice_ = new QLabel(this);
   notice_->setContentsMargins(16, 4, 16, 8);
@@ -207,6 +209,7 @@ void MainWindow::MakeMenus() {
 }
 
 void MainWindow::Refresh() {
+  since_refresh_.start();
   seen_generation_ = Generation();
   replay_.Update();
   WithLook([&](const Look& look) {
@@ -221,6 +224,7 @@ void MainWindow::Refresh() {
     pages_.Refresh(look);
   });
   follow_->setChecked(replay_.replay().following());
+  refresh_ms_ = since_refresh_.restart();
 }
 
 Summary MainWindow::SummaryOf(const Run& run, const Moment& at) const {
@@ -246,9 +250,8 @@ void MainWindow::AskForSamples() {
 
 void MainWindow::ShowFit(const Look& look) {
   const QStringList fit = DescribeFit(look.run, *look.other);
-  fit_->setText(tr("<b>A</b> %1 &nbsp; <b>B</b> %2 (dashed) &nbsp; %3")
-                    .arg(session_.title().toHtmlEscaped(), other_->title().toHtmlEscaped(),
-                         fit.join(" ").toHtmlEscaped()));
+  fit_->setText(tr("    A: %1    B: %2 (dashed)    %3")
+                    .arg(session_.title(), other_->title(), fit.join(" ")));
 }
 
 void MainWindow::OnLanesMoved(std::int64_t end_ns) {

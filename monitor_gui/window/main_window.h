@@ -1,5 +1,6 @@
 #pragma once
 
+#include <QElapsedTimer>
 #include <QLabel>
 #include <QMainWindow>
 #include <QTimer>
@@ -85,6 +86,8 @@ class MainWindow final : public QMainWindow {
   QAction* follow_ = nullptr;
   double samples_per_step_ = 0.0;
   QTimer timer_;
+  QElapsedTimer since_refresh_;
+  qint64 refresh_ms_ = 0;  // What the last one took.
 };
 
 }  // namespace weir::monitor

@@ -21,9 +21,12 @@ constexpr int kTickPixels = 34;
 /// Each line on the sum of those before it, at its own places.
 std::vector<ChartLine> Stacked(std::vector<ChartLine> lines) {
   for (std::size_t i = 1; i < lines.size(); ++i) {
-    for (QPointF& point : lines[i].points) {
-      const QList<QPointF>& below = lines[i - 1].points;
-      if (!below.isEmpty()) point.ry() += NearestPoint(below, point.x()).y();
+    const QList<QPointF>& below = lines[i - 1].points;
+    if (below.isEmpty()) continue;
+    for (qsizetype p = 0; p < lines[i].points.size(); ++p) {
+      QPointF& point = lines[i].points[p];
+      const bool is_same = p < below.size() && below[p].x() == point.x();
+      point.ry() += (is_same ? below[p] : NearestPoint(below, point.x())).y();
     }
   }
   return lines;
@@ -54,6 +57,7 @@ void LineChart::Show(const std::vector<Line>& lines) {
       line.points.removeIf([](const QPointF& point) { return point.y() <= 0; });
     line.points = Decimated(line.points, std::max(width(), 2));
   }
+  Measure();
   for (LineChart* chart : peers_) chart->update();  // Labels may have become wider.
 }
 
@@ -87,17 +91,16 @@ QString LineChart::LabelOf(double value) const {
   return format_ != nullptr ? Rounded(format_(value)) : QLocale::c().toString(value, 'g', 6);
 }
 
-int LineChart::LabelWidth() const {
-  int widest = 0;
-  if (drawn_.empty()) return widest;
+void LineChart::Measure() {
+  label_width_ = has_places_ ? fontMetrics().horizontalAdvance(x_title_) : 0;
+  if (drawn_.empty()) return;
   for (const double tick : y_.Ticks(Ticks()))
-    widest = std::max(widest, fontMetrics().horizontalAdvance(LabelOf(tick)));
-  return widest;
+    label_width_ = std::max(label_width_, fontMetrics().horizontalAdvance(LabelOf(tick)));
 }
 
 QRectF LineChart::plot_area() const {
-  int labels = has_places_ ? fontMetrics().horizontalAdvance(x_title_) : 0;
-  for (const LineChart* chart : peers_) labels = std::max(labels, chart->LabelWidth());
+  int labels = 0;
+  for (const LineChart* chart : peers_) labels = std::max(labels, chart->label_width_);
   const double left = labels + 2 * kGap;
   const double bottom = has_places_ ? fontMetrics().height() + 10 : 8;
   return {left, static_cast<double>(HeaderHeight()), std::max(width() - left - kRight, 1.0),
@@ -107,11 +110,6 @@ QRectF LineChart::plot_area() const {
 double LineChart::XOf(double value) const {
   const QRectF area = plot_area();
   return area.left() + x_.PlaceOf(value) * area.width();
-}
-
-double LineChart::YOf(double value) const {
-  const QRectF area = plot_area();
-  return area.bottom() - y_.PlaceOf(value) * area.height();
 }
 
 std::optional<double> LineChart::PlaceAt(const QPointF& mouse) const {

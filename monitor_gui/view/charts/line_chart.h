@@ -85,9 +85,9 @@ class LineChart final : public QWidget {
  private:
   int HeaderHeight() const;
   QString LabelOf(double value) const;
-  int LabelWidth() const;
+  /// Notes how wide the labels are, which all plots of one column share.
+  void Measure();
   int Ticks() const;
-  double YOf(double value) const;
   std::optional<double> PlaceAt(const QPointF& mouse) const;
   std::optional<double> cursor() const;
   void PaintHeader(QPainter& painter) const;
@@ -108,6 +108,7 @@ class LineChart final : public QWidget {
   ChartAxis y_;
   std::optional<ChartAxis> places_;
   std::vector<LineChart*> peers_;
+  int label_width_ = 0;
   QString empty_text_;
   bool is_stacked_ = false;
   bool is_clipped_ = false;

@@ -17,6 +17,17 @@ constexpr int kSample = 16;  // Width of a line's sample in the title's line.
 constexpr int kSpace = 8;
 constexpr int kPlacePixels = 76;  // Between two numbers of the x axis.
 
+/// From values of two axes to places in an area.
+struct Mapping {
+  const QRectF area;
+  const ChartAxis& x_axis;
+  const ChartAxis& y_axis;
+
+  double x(double value) const { return area.left() + x_axis.PlaceOf(value) * area.width(); }
+  double y(double value) const { return area.bottom() - y_axis.PlaceOf(value) * area.height(); }
+  QPointF operator()(const QPointF& point) const { return {x(point.x()), y(point.y())}; }
+};
+
 /// Holds each point's value until half-way to the next one.
 QPolygonF Steps(const QPolygonF& points) {
   QPolygonF steps;
@@ -111,10 +122,11 @@ void LineChart::PaintHeader(QPainter& painter) const {
 
 void LineChart::PaintAxes(QPainter& painter) const {
   const Theme theme = Theme::Of(palette());
-  const QRectF area = plot_area();
+  const Mapping place{plot_area(), x_, y_};
+  const QRectF& area = place.area;
   const int height = fontMetrics().height();
   for (const double tick : y_.Ticks(Ticks())) {
-    const double y = std::round(YOf(tick)) + 0.5;
+    const double y = std::round(place.y(tick)) + 0.5;
     painter.setPen(theme.grid);
     painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y));
     painter.setPen(theme.faint);
@@ -123,7 +135,7 @@ void LineChart::PaintAxes(QPainter& painter) const {
   }
   const int most = std::max(1, static_cast<int>(area.width() / kPlacePixels));
   for (const double tick : x_.Ticks(most)) {
-    const double x = std::round(XOf(tick)) + 0.5;
+    const double x = std::round(place.x(tick)) + 0.5;
     painter.setPen(theme.grid);
     painter.drawLine(QPointF(x, area.top()), QPointF(x, area.bottom()));
     if (!has_places_) continue;
@@ -133,19 +145,20 @@ void LineChart::PaintAxes(QPainter& painter) const {
   }
   if (!has_places_) return;
   // Left of the first number there is room for what they mean, and no line is lost.
-  const double first = XOf(x_.Ticks(most).front());
+  const double first = place.x(x_.Ticks(most).front());
   const double room = std::max(area.left() - 6, first - kPlacePixels / 3.0);
   painter.drawText(QRectF(0, area.bottom() + 8, room, height), Qt::AlignRight,
                    fontMetrics().elidedText(x_title_, Qt::ElideRight, static_cast<int>(room)));
 }
 
 void LineChart::PaintLines(QPainter& painter) const {
-  const QRectF area = plot_area();
+  const Mapping place{plot_area(), x_, y_};
+  const QRectF& area = place.area;
   // A stack's highest area lies below the others.
   for (std::size_t i = drawn_.size(); i-- > 0;) {
     const Line& line = drawn_[i];
     QPolygonF curve;
-    for (const QPointF& point : line.points) curve.append({XOf(point.x()), YOf(point.y())});
+    for (const QPointF& point : line.points) curve.append(place(point));
     if (is_stacked_) curve = Steps(curve);
     if (curve.size() == 1) curve.append(curve[0] + QPointF(3, 0));
     if (curve.isEmpty()) continue;
@@ -165,12 +178,13 @@ void LineChart::PaintLines(QPainter& painter) const {
 }
 
 void LineChart::PaintEvents(QPainter& painter) const {
-  const QRectF area = plot_area();
+  const Mapping place{plot_area(), x_, y_};
+  const QRectF& area = place.area;
   QColor color = palette().color(QPalette::Text);
   for (const Event& event : events_) {
     if (event.x < x_.low || event.x > x_.high) continue;
     color.setAlphaF(event.is_faint ? 0.25f : 0.7f);
-    const double x = XOf(event.x);
+    const double x = place.x(event.x);
     painter.setPen(QPen(color, 1, Qt::DashLine));
     painter.drawLine(QPointF(x, area.top()), QPointF(x, area.bottom()));
     painter.setPen(Qt::NoPen);
@@ -181,11 +195,13 @@ void LineChart::PaintEvents(QPainter& painter) const {
 }
 
 void LineChart::PaintCursor(QPainter& painter) const {
-  const QRectF area = plot_area();
+  const Mapping place{plot_area(), x_, y_};
+  const QRectF& area = place.area;
   const Theme theme = Theme::Of(palette());
-  const auto line_at = [&](double place, const QColor& color) {
+  const auto line_at = [&](double value, const QColor& color) {
     painter.setPen(QPen(color, 1));
-    painter.drawLine(QPointF(XOf(place), area.top()), QPointF(XOf(place), area.bottom()));
+    const double x = place.x(value);
+    painter.drawLine(QPointF(x, area.top()), QPointF(x, area.bottom()));
   };
   double last = x_.low;
   for (const Line& line : drawn_) {
@@ -200,7 +216,7 @@ void LineChart::PaintCursor(QPainter& painter) const {
     const QPointF& point = NearestPoint(line.points, *hover_);
     painter.setPen(QPen(palette().color(QPalette::Base), 1));
     painter.setBrush(line.color);
-    painter.drawEllipse(QPointF(XOf(point.x()), YOf(point.y())), 3.5, 3.5);
+    painter.drawEllipse(place(point), 3.5, 3.5);
   }
 }
 

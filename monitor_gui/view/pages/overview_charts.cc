@@ -1,7 +1,9 @@
 #include "monitor_gui/view/pages/overview_charts.h"
 
 #include <QVBoxLayout>
+#include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "monitor_gui/run/step_series.h"
 #include "monitor_gui/run/summary.h"
@@ -22,6 +24,20 @@ const RankRun* PaceOf(const Side& side) {
     most = std::max(most, own);
   }
   return pace;
+}
+
+/// The steps of the runs, each with the room that it takes in a heat map.
+std::optional<ChartAxis> PlacesOf(const Look& look) {
+  std::optional<ChartAxis> places;
+  for (const Side& side : look.sides()) {
+    const StepSpan steps = StepsOf(side.run);
+    if (steps.is_empty()) continue;
+    const double low = static_cast<double>(steps.first) - 0.5;
+    const double high = static_cast<double>(steps.last) + 0.5;
+    places = ChartAxis{.low = places ? std::min(places->low, low) : low,
+                       .high = places ? std::max(places->high, high) : high};
+  }
+  return places;
 }
 
 }  // namespace
@@ -75,12 +91,7 @@ OverviewCharts::OverviewCharts(Page& page)
 }
 
 void OverviewCharts::Refresh(const Look& look) {
-  ChartAxis places;
-  const StepSpan steps = StepsOf(look.run);
-  if (!steps.is_empty())
-    places = {.low = static_cast<double>(steps.first) - 0.5,
-              .high = static_cast<double>(steps.last) + 0.5};
-  for (LineChart* chart : {parts_, network_, density_}) chart->SetPlaces(places);
+  for (LineChart* chart : {parts_, network_, density_}) chart->SetPlaces(PlacesOf(look));
   links_->Refresh(look);
   ShowParts(look);
   ShowNetwork(look);

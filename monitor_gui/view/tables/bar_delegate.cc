@@ -14,7 +14,8 @@ void BarDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
   for (int row = 0; row < index.model()->rowCount(); ++row)
     most = std::max(most, index.siblingAtRow(row).data(kValueRole).toDouble());
   QStyledItemDelegate::paint(painter, option, index);
-  if (most <= 0) return;
+  // On the colour of a selection a bar would hide the number.
+  if (most <= 0 || option.state.testFlag(QStyle::State_Selected)) return;
   const double part = std::max(0.0, index.data(kValueRole).toDouble() / most);
   QColor color = Theme::Of(option.palette).accent;
   color.setAlphaF(0.28f);

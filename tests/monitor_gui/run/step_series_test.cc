@@ -87,15 +87,17 @@ void StepSeriesTest::ALayersBucketFollowsItsGradients() {
     if (elements > 0) made["elements"] = elements;
     return made;
   };
-  const QJsonArray names{entry(0, "a", 4), entry(1, "b", 4), entry(2, "a+1", 0), entry(3, "c", 4),
-                         entry(4, "c", 0)};
+  const QJsonArray names{entry(0, "a", 4),   entry(1, "b", 4), entry(5, "d", 4),
+                         entry(6, "e", 4),   entry(7, "f", 4), entry(8, "d+2", 0),
+                         entry(2, "a+1", 0), entry(3, "c", 4), entry(4, "c", 0)};
   const Run run =
       RunOf(RunBlock(0, 1) + MadeBlock("names", 0).Text(QJsonDocument(names).toJson()).Bytes());
   const RankRun& rank = run.ranks().at(0);
   QCOMPARE(BucketsOf(rank, "a"), std::set<std::uint32_t>{2});
   QCOMPARE(BucketsOf(rank, "b"), std::set<std::uint32_t>{2});
   QCOMPARE(BucketsOf(rank, "c"), std::set<std::uint32_t>{4});
-  QVERIFY(BucketsOf(rank, "d").empty());
+  QCOMPARE(BucketsOf(rank, "d"), std::set<std::uint32_t>{8});
+  QVERIFY(BucketsOf(rank, "d+2").empty());
 }
 
 }  // namespace weir::monitor

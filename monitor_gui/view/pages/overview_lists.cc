@@ -115,6 +115,7 @@ OverviewLists::OverviewLists(Page& page)
     label->setWordWrap(true);
     label->setContentsMargins(8, 0, 8, 6);
     label->setTextFormat(Qt::RichText);
+    label->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Maximum);
   }
   layers_view_->setItemDelegateForColumn(kLatency, new BarDelegate(layers_view_));
   layers_view_->setSelectionMode(QAbstractItemView::SingleSelection);
@@ -136,9 +137,11 @@ OverviewLists::OverviewLists(Page& page)
   ranks->setContentsMargins(0, 0, 0, 0);
   ranks->setSpacing(0);
   ranks->addWidget(SectionTitle(tr("Ranks"), ranks_section_, "ranks"));
-  ranks->addWidget(ranks_view_);
+  ranks->addWidget(ranks_view_, 1);
+  ranks->addStretch(0);
   ranks_view_->setItemDelegateForColumn(kOwnWork, new BarDelegate(ranks_view_));
   layout->addWidget(ranks_section_, 2);
+  layout->addStretch(1);
   for (QLabel* label : findChildren<QLabel*>()) {
     connect(label, &QLabel::linkActivated, &page, &Page::PageWanted);
   }
@@ -155,11 +158,21 @@ void OverviewLists::Refresh(const Look& look) {
   ShowLayers(look);
   ShowDecisions(look);
   ShowRanks(look);
+  ShowSections();
 }
 
 void OverviewLists::resizeEvent(QResizeEvent* event) {
   QWidget::resizeEvent(event);
-  ranks_section_->setVisible(height() >= kHighEnoughForRanks);
+  ShowSections();
+}
+
+void OverviewLists::ShowSections() {
+  const bool has_changes = changes_.rowCount() > 1;
+  changes_view_->setVisible(has_changes);
+  ranks_section_->setVisible(!has_changes || height() >= kHighEnoughForRanks);
+  // What one list does not need is there for the next.
+  for (QTableView* view : {layers_view_, changes_view_, ranks_view_})
+    view->setMaximumHeight(ContentHeight(*view));
 }
 
 void OverviewLists::ShowAdvice(const Look& look) {
@@ -187,7 +200,6 @@ void OverviewLists::ShowLayers(const Look& look) {
                     MetricCell(slow.of(Metric::kDensity), Metric::kDensity)});
   }
   layers_.Show(std::move(rows));
-  layers_view_->setMaximumHeight(ContentHeight(*layers_view_));
   SelectRow();
 }
 
@@ -210,7 +222,6 @@ void OverviewLists::ShowDecisions(const Look& look) {
   }
   sentences.removeDuplicates();
   plans_->setText(sentences.isEmpty() ? tr("Nothing is known of plans.") : sentences.join("<br>"));
-  changes_view_->setVisible(rows.size() > 1);
   changes_.Show(std::move(rows));
 }
 

@@ -28,6 +28,7 @@ class OverviewLists final : public QWidget {
   void ShowLayers(const Look& look);
   void ShowDecisions(const Look& look);
   void ShowRanks(const Look& look);
+  void ShowSections();
   void SelectRow();
 
   QLabel* const advice_;

@@ -17,6 +17,7 @@ QLabel* SectionTitle(const QString& text, QWidget* parent, const QString& page) 
   if (!page.isEmpty()) html += " &nbsp; " + PageLink(page, parent->palette());
   title->setText(html);
   title->setContentsMargins(8, 6, 8, 4);
+  title->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
   return title;
 }
 

@@ -52,7 +52,8 @@ void StyleTable(QTableView& view, int stretched_column) {
 
 int ContentHeight(const QTableView& view) {
   const int rows = view.model()->rowCount() + 1;
-  return view.horizontalHeader()->sizeHint().height() +
+  const QHeaderView& header = *view.horizontalHeader();
+  return (header.isHidden() ? 0 : header.sizeHint().height()) +
          rows * view.verticalHeader()->defaultSectionSize();
 }
 

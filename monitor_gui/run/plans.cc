@@ -94,7 +94,7 @@ QString GroupPlan::Sentence() const {
         .arg(from_step);
   }
   const QString since = QObject::tr("%1 since step %2").arg(what).arg(from_step);
-  const bool repeats = why.startsWith(what + ": ");
+  const bool repeats = why.startsWith(what + ": ") || why.startsWith(what + ", ");
   return repeats ? since + why.mid(what.size()) : QObject::tr("%1, %2").arg(since, why);
 }
 

@@ -58,7 +58,7 @@ void Screenshot::Take() {
     window_.replay().SetFollowing(true);  // The demo plays.
   }
   do {
-    QApplication::processEvents();  // Charts lay themselves out in events of their own.
+    QApplication::processEvents();  // Pages lay themselves out in events of their own.
   } while (!window_.IsReady());
   QApplication::processEvents();
   window_.Refresh();

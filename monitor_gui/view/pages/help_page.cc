@@ -13,7 +13,7 @@ namespace {
 constexpr int kTextWidth = 800;
 constexpr int kPageWidth = 960;
 constexpr qreal kScale = 0.8;  // Scale of a page in its picture.
-constexpr int kLayoutMs = 50;  // Charts and lists lay themselves out when they have time.
+constexpr int kLayoutMs = 50;  // Lists lay themselves out when they have time.
 
 QImage ScaledPictureOf(QWidget& page) {
   const QImage image = page.grab().toImage();

@@ -76,6 +76,9 @@ void PlansTest::ASentenceSaysWhatHoldsAndWhy_data() {
                                0,
                                {.from_step = 4, .by = "file", .why = "as WEIR_PLAN_FILENAME says"})
                         << "dgc since step 4, as WEIR_PLAN_FILENAME says";
+  QTest::newRow("no choice") << PlanBlock(
+                                    0, {.by = "options", .why = "dgc, as nothing else is possible"})
+                             << "dgc since step 0, as nothing else is possible";
   QTest::newRow("options") << PlanBlock(0, {.by = "options",
                                             .why = "dgc, as told (compression=auto would choose)"})
                            << "Compression is fixed: dgc. compression=auto would choose.";

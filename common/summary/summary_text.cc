@@ -30,6 +30,34 @@ std::string SentLine(const Summary& summary) {
                      Bytes(summary.dense_bytes), ratio);
 }
 
+double SecondsOf(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
+
+/// Says what compression gained over dense steps, as measured by compression=auto.
+std::string ChoiceLine(const FormChoice& choice) {
+  const double seconds = SecondsOf(choice.step_ns), dense = SecondsOf(choice.dense_step_ns);
+  std::string line = fmt::format("auto: '{}' travels as {}, {} a step", choice.group, choice.forms,
+                                 SecondsText(seconds));
+  if (choice.forms == "dense") return line + ": compression gained nothing";
+  if (choice.dense_step_ns == 0) return line;
+  if (!choice.dense_was_tried) {
+    return line + ", where the bytes of dense alone would take " + SecondsText(dense);
+  }
+  return line +
+         fmt::format(", where dense took {}, {:.3g} times as long (medians of the steps tried)",
+                     SecondsText(dense), dense / seconds);
+}
+
+Json OfChoice(const FormChoice& choice) {
+  Json json = {{"group", choice.group},
+               {"forms", choice.forms},
+               {"step_seconds", SecondsOf(choice.step_ns)}};
+  if (choice.dense_step_ns != 0) {
+    json["dense_step_seconds"] = SecondsOf(choice.dense_step_ns);
+    json["dense_was_tried"] = choice.dense_was_tried;
+  }
+  return json;
+}
+
 Json StepSeconds(const RankFigures& rank) {
   const DurationHistogram& durations = rank.totals.durations;
   return {{"mean", rank.step_seconds()},
@@ -76,6 +104,9 @@ std::vector<std::string> SummaryLines(const Summary& summary) {
         fmt::format("slowest: {}, {} of own work in a step, {:.1f} % more than the median rank",
                     pace.name, SecondsText(pace.own_seconds()), 100 * summary.slowest_excess));
   }
+  for (const RankFigures& rank : summary.ranks) {
+    for (const FormChoice& choice : rank.totals.choices) lines.push_back(ChoiceLine(choice));
+  }
   for (const Summary::Warning& warning : summary.warnings) {
     lines.push_back("unusual: " + warning.text);
   }
@@ -101,6 +132,10 @@ std::string SummaryJson(const Summary& summary, int exit_code) {
                  {"own_seconds", pace.own_seconds()},
                  {"excess_ratio", summary.slowest_excess}}}};
   if (summary.samples_per_second) json["samples_per_second"] = *summary.samples_per_second;
+  for (const RankFigures& rank : summary.ranks) {
+    for (const FormChoice& choice : rank.totals.choices)
+      json["choices"].push_back(OfChoice(choice));
+  }
   Json& warnings = json["warnings"] = Json::array();
   for (const Summary::Warning& warning : summary.warnings) {
     warnings.push_back({{"kind", warning.kind}, {"text", warning.text}});

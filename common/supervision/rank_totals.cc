@@ -30,6 +30,10 @@ void RankTotals::Merge(const RankTotals& later) {
   durations.Merge(later.durations);
   ForEachNumber([&](const char*, auto number) { this->*number += later.*number; });
   stalled.insert(stalled.end(), later.stalled.begin(), later.stalled.end());
+  for (const FormChoice& choice : later.choices) {
+    std::erase_if(choices, [&](const FormChoice& old) { return old.group == choice.group; });
+    choices.push_back(choice);
+  }
 }
 
 std::string ToText(const RankTotals& totals) {
@@ -40,6 +44,10 @@ std::string ToText(const RankTotals& totals) {
     classes.push_back({number, count});
   }
   json["stalled"] = totals.stalled;
+  auto& choices = json["choices"] = nlohmann::json::array();
+  for (const FormChoice& one : totals.choices) {
+    choices.push_back({one.group, one.forms, one.step_ns, one.dense_step_ns, one.dense_was_tried});
+  }
   // A name need not be UTF-8; invalid bytes are replaced.
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -56,6 +64,13 @@ RankTotals ParseRankTotals(std::string_view text) {
                                   WholeNumber<std::uint64_t>(entry.at(1)));
     }
     json.at("stalled").get_to(totals.stalled);
+    for (const auto& entry : json.at("choices")) {
+      totals.choices.push_back({.group = entry.at(0).get<std::string>(),
+                                .forms = entry.at(1).get<std::string>(),
+                                .step_ns = WholeNumber<std::int64_t>(entry.at(2)),
+                                .dense_step_ns = WholeNumber<std::int64_t>(entry.at(3)),
+                                .dense_was_tried = entry.at(4).get<bool>()});
+    }
     return totals;
   } catch (const std::exception& error) {
     throw Corrupt(std::string("a rank's totals: ") + error.what(),

@@ -9,6 +9,18 @@
 
 namespace weir {
 
+/// How a group's gradients travel in the end, where that was found out in real steps
+/// (compression=auto), and what steps took then. Told by the rank that plans.
+struct FormChoice {
+  std::string group;
+  std::string forms;               ///< "dense (5 buckets), dgc (3)".
+  std::int64_t step_ns = 0;        ///< Median of the steps that were tried so.
+  std::int64_t dense_step_ns = 0;  ///< The same of dense ones; 0: dense was not considered.
+  bool dense_was_tried = false;    ///< False: that is what the bytes of dense alone would take.
+
+  bool operator==(const FormChoice&) const = default;
+};
+
 /// Totals over the optimizer steps of one rank so far. An engine tells them to weirrun, which sums
 /// a job up at its end. Times are nanoseconds, sums over all steps.
 struct RankTotals {
@@ -26,6 +38,7 @@ struct RankTotals {
   std::uint64_t lost_records = 0;     ///< Records of stages that the times above lack.
   std::uint64_t stalled_tensors = 0;  ///< Names that waited too long for other ranks.
   std::vector<std::string> stalled;   ///< The first of these names.
+  std::vector<FormChoice> choices;    ///< Of the groups that this rank plans for.
 
   std::uint64_t steps() const { return durations.count(); }
   /// Adds the totals of a later engine of the same rank.

@@ -89,10 +89,34 @@ std::string PlanBlock(const PlanExplanation& plan) {
                    {"buckets", BucketsOf(plan)}});
 }
 
+namespace {
+
+constexpr std::size_t kMostNameBytes = 200;  // All choices have to fit into a rank's totals.
+
+std::int64_t Nanoseconds(double seconds) { return static_cast<std::int64_t>(seconds * 1e9); }
+
+FormChoice ChoiceOf(const PlanExplanation& plan) {
+  FormChoice choice{.group = plan.group.substr(0, kMostNameBytes), .forms = plan.what};
+  for (const PlanExplanation::Considered& one : plan.considered) {
+    const double seconds = one.measured_seconds.value_or(one.bytes_seconds.value_or(0.0));
+    if (one.chosen) choice.step_ns = Nanoseconds(seconds);
+    if (one.what != "dense") continue;
+    choice.dense_step_ns = Nanoseconds(seconds);
+    choice.dense_was_tried = one.measured_seconds.has_value();
+  }
+  return choice;
+}
+
+}  // namespace
+
 void PlanNotes::Note(PlanExplanation plan) {
   const auto noted = std::make_shared<const PlanExplanation>(std::move(plan));
   const std::lock_guard lock(mutex_);
   if (noted->settled) texts_[noted->group] = PlanText(*noted);
+  if (noted->settled && noted->by == PlanExplanation::By::kMeasurement &&
+      (choices_.size() < kMostChoices || choices_.contains(noted->group))) {
+    choices_[noted->group] = ChoiceOf(*noted);
+  }
   newest_.push_back(noted);
   if (newest_.size() > kMost) newest_.pop_front();
   ++count_;
@@ -108,6 +132,13 @@ std::string PlanNotes::Text() const {
   std::string text;
   for (const auto& [group, lines] : texts_) text += group + ": " + lines + "\n";
   return text;
+}
+
+std::vector<FormChoice> PlanNotes::Choices() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<FormChoice> choices;
+  for (const auto& [group, choice] : choices_) choices.push_back(choice);
+  return choices;
 }
 
 std::vector<std::shared_ptr<const PlanExplanation>> PlanNotes::After(std::uint64_t& number) const {

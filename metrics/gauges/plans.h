@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "common/supervision/rank_totals.h"
+
 namespace weir {
 
 /// How a group's buckets travel from a step on, and why. A plain value; seconds and bytes.
@@ -59,18 +61,22 @@ std::string PlanBlock(const PlanExplanation& plan);
 class PlanNotes {
  public:
   static constexpr std::size_t kMost = 256;  ///< Older ones are dropped.
+  static constexpr std::size_t kMostChoices = 8;
 
   void Note(PlanExplanation plan);
   /// Drops what the text says of a group, which is gone.
   void Forget(const std::string& group);
   /// Returns what holds in each group, one after the other. What is only tried is not in it.
   std::string Text() const;
+  /// Returns what was chosen last in each group by measurement, also of groups that are gone.
+  std::vector<FormChoice> Choices() const;
   /// Returns the kept ones behind the first `number`, which becomes their number.
   std::vector<std::shared_ptr<const PlanExplanation>> After(std::uint64_t& number) const;
 
  private:
   mutable std::mutex mutex_;
-  std::map<std::string, std::string> texts_;  ///< By group.
+  std::map<std::string, std::string> texts_;   ///< By group.
+  std::map<std::string, FormChoice> choices_;  ///< By group; those that come first.
   std::deque<std::shared_ptr<const PlanExplanation>> newest_;
   std::uint64_t count_ = 0;
 };

@@ -64,6 +64,33 @@ TEST(Summary, SaysTheFiguresOfTheStep) {
   EXPECT_THAT(lines[0], HasSubstr("exposed communication 20.0 %, exposed compression 0.0 %"));
 }
 
+TEST(Summary, SaysWhatAutoHasGained) {
+  RankTotals first = Steps(100, 4);
+  first.choices = {
+      {.group = "a",
+       .forms = "dgc",
+       .step_ns = 20'000'000,
+       .dense_step_ns = 50'000'000,
+       .dense_was_tried = true},
+      {.group = "b", .forms = "dgc", .step_ns = 20'000'000, .dense_step_ns = 3'000'000'000},
+      {.group = "c",
+       .forms = "dense",
+       .step_ns = 20'000'000,
+       .dense_step_ns = 20'000'000,
+       .dense_was_tried = true},
+      {.group = "d", .forms = "fp16", .step_ns = 20'000'000}};
+  const auto lines = SummaryLines(*Summarize({first, Steps(100, 4)}, RankPlaces({"a", "b"})));
+  ASSERT_THAT(lines, testing::SizeIs(7));
+  EXPECT_EQ(lines[3],
+            "auto: 'a' travels as dgc, 20 ms a step, where dense took 50 ms, 2.5 times as long "
+            "(medians of the steps tried)\n");
+  EXPECT_EQ(
+      lines[4],
+      "auto: 'b' travels as dgc, 20 ms a step, where the bytes of dense alone would take 3 s\n");
+  EXPECT_EQ(lines[5], "auto: 'c' travels as dense, 20 ms a step: compression gained nothing\n");
+  EXPECT_EQ(lines[6], "auto: 'd' travels as fp16, 20 ms a step\n");
+}
+
 TEST(Summary, OneRankHasNobodyToWaitForNorToSendTo) {
   const auto summary = Summarize({Steps(10, 0)}, RankPlaces({"a"}));
   EXPECT_EQ(summary->dense_bytes, 0U);

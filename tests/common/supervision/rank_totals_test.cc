@@ -24,6 +24,8 @@ RankTotals Sample() {
   totals.samples = 11;
   totals.stalled_tensors = 10;
   totals.stalled = {"a", "\"b\""};
+  totals.choices = {{.group = "g", .forms = "dgc", .step_ns = 12, .dense_step_ns = 13},
+                    {.group = "h", .forms = "dense", .step_ns = 14, .dense_was_tried = true}};
   return totals;
 }
 
@@ -40,6 +42,7 @@ void ExpectEqual(const RankTotals& a, const RankTotals& b) {
   EXPECT_EQ(a.samples, b.samples);
   EXPECT_EQ(a.stalled_tensors, b.stalled_tensors);
   EXPECT_EQ(a.stalled, b.stalled);
+  EXPECT_EQ(a.choices, b.choices);
 }
 
 TEST(RankTotals, ComeOutOfTheirTextAsTheyWere) {
@@ -53,6 +56,13 @@ TEST(RankTotals, HoweverManyDurationsThereWereTheTextIsOneMessage) {
     totals.durations.AddToClass(number, 4'000'000'000);
   }
   EXPECT_LT(ToText(totals).size(), supervision::kMaxText);
+}
+
+TEST(RankTotals, TheLastChoiceOfAGroupCounts) {
+  RankTotals first = Sample(), later;
+  later.choices = {{.group = "g", .forms = "fp16", .step_ns = 5}};
+  first.Merge(later);
+  EXPECT_EQ(first.choices, (std::vector<FormChoice>{Sample().choices[1], later.choices[0]}));
 }
 
 TEST(RankTotals, OfTwoEnginesAreAddedUp) {

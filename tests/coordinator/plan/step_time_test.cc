@@ -20,7 +20,7 @@ TEST(ExchangeSeconds, CountsPhasesAndWhatAHostSends) {
   const auto seconds = [&](WireRoute route) {
     return ExchangeSeconds(route, four, kLink, {.dense = 4'000'000, .payload = 1000});
   };
-  EXPECT_DOUBLE_EQ(seconds(WireRoute::kDenseAllreduce), 0.002 + 6.0 / 0.86);
+  EXPECT_DOUBLE_EQ(seconds(WireRoute::kDenseAllreduce), 0.002 + 6.0 / 0.96);
   EXPECT_DOUBLE_EQ(seconds(WireRoute::kSparseAllgather), 0.001 + 0.003);
   EXPECT_DOUBLE_EQ(seconds(WireRoute::kSplitAllgather), 0.002 + 0.75 * 0.009);
   EXPECT_DOUBLE_EQ(seconds(WireRoute::kPushPull), 0.002 + 0.0015);

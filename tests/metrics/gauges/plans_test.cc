@@ -54,6 +54,29 @@ TEST(Plans, WhatOptionsDecideIsOneLine) {
             "since step 0, dgc, as told");
 }
 
+TEST(Plans, WhatWasChosenIsKeptForTheSummary) {
+  PlanNotes notes;
+  notes.Note(Tried());
+  notes.Note({.group = "other", .by = By::kOptions, .what = "dgc", .why = "dgc, as told"});
+  EXPECT_THAT(notes.Choices(), testing::IsEmpty());
+  notes.Note(Chosen());
+  notes.Forget("model");
+  EXPECT_EQ(notes.Choices(), (std::vector<FormChoice>{{.group = "model",
+                                                       .forms = "dense",
+                                                       .step_ns = 800'000'000,
+                                                       .dense_step_ns = 800'000'000,
+                                                       .dense_was_tried = true}}));
+  PlanExplanation without = Chosen();
+  without.what = "dgc";
+  without.considered = {{.what = "dgc", .chosen = true, .measured_seconds = 0.25},
+                        {.what = "dense", .bytes_seconds = 2.0}};
+  notes.Note(without);
+  EXPECT_EQ(notes.Choices(), (std::vector<FormChoice>{{.group = "model",
+                                                       .forms = "dgc",
+                                                       .step_ns = 250'000'000,
+                                                       .dense_step_ns = 2'000'000'000}}));
+}
+
 TEST(Plans, ABlockHasAllNumbersAndNullForUnknownOnes) {
   const json block = json::parse(PlanBlock(Chosen()));
   EXPECT_EQ(block["time_ns"], 7);

@@ -1,5 +1,8 @@
 """cross_barrier=True: step() does not wait, and training is what it is without."""
 
+import copy
+import gc
+import io
 import warnings
 
 import pytest
@@ -11,6 +14,15 @@ from compared import COMPRESSIONS, net, noise
 
 pytestmark = pytest.mark.skipif(not hasattr(torch.nn.Module, "register_state_dict_pre_hook"),
                                 reason="needs PyTorch 2")
+
+
+@pytest.fixture(autouse=True)
+def no_watch_is_left():
+    yield
+    gc.collect()
+    assert torch._C._len_torch_function_stack() == 0
+
+
 OPTIMIZERS = {
     "sgd": lambda groups: torch.optim.SGD(groups, lr=0.05, momentum=0.9, nesterov=True, weight_decay=1e-3),
     "adam": lambda groups: torch.optim.Adam(groups, lr=0.01),
@@ -96,18 +108,66 @@ def test_a_step_returns_before_the_other_ranks_take_theirs(rank, size):
             take_step(model, optimizer, step)
 
 
+def waiting(model, optimizer):
+    """The parameters whose updates are under way, or not applied. Reading one would apply its update."""
+    return [name for name, parameter in model.named_parameters() if parameter in optimizer._weir_late]
+
+
 def test_a_layer_waits_for_its_own_update_alone(rank):
     model = net(6, 8, 3)
     optimizer = wrapped(torch.optim.SGD(model.parameters(), lr=0.1), model)
     for step in range(3):
         take_step(model, optimizer, step)
-    first, last = model[0], model[2]
-    before = [parameter.detach().clone() for parameter in (first.weight, last.weight)]
-    first(noise(rank, 0, 8, 6))
-    assert not torch.equal(first.weight, before[0])
-    assert torch.equal(last.weight, before[1])
-    last(noise(rank, 0, 8, 8))
-    assert not torch.equal(last.weight, before[1])
+    assert waiting(model, optimizer) == ["0.weight", "0.bias", "2.weight", "2.bias"]
+    model[0](noise(rank, 0, 8, 6))
+    assert waiting(model, optimizer) == ["2.weight", "2.bias"]
+    model[2](noise(rank, 0, 8, 8))
+    assert waiting(model, optimizer) == []
+
+
+READS = {
+    "a function": lambda weight, model: torch.nn.functional.linear(torch.ones(6), weight),
+    "a list": lambda weight, model: torch._foreach_norm([weight]),
+    "a keyword": lambda weight, model: torch.add(input=torch.ones(()), other=weight),
+    "a view": lambda weight, model: weight.data,
+    "a copy": lambda weight, model: copy.deepcopy(weight),
+    "a pickle": lambda weight, model: torch.save(weight, io.BytesIO()),
+    "an average": lambda weight, model: torch.optim.swa_utils.AveragedModel(model).update_parameters(model),
+    "its memory": lambda weight, model: weight.data_ptr(),
+    "a change": lambda weight, model: torch.nn.init.zeros_(weight),
+    "printing": lambda weight, model: str(weight),
+}
+
+
+@pytest.mark.parametrize("read", READS)
+def test_who_reads_a_parameter_finds_its_update(read):
+    model = net(6, 8, 3)
+    optimizer = wrapped(torch.optim.SGD(model.parameters(), lr=0.1), model)
+    for step in range(3):
+        take_step(model, optimizer, step)
+    weight = model[0].weight
+    assert (weight.shape, weight.requires_grad, weight.grad, weight.numel()) == ((8, 6), True, None, 48)
+    assert "0.weight" in waiting(model, optimizer)
+    READS[read](weight, model)
+    assert "0.weight" not in waiting(model, optimizer)
+
+
+def test_modes_of_the_program_stay_in_its_order(rank):
+    class Counted(torch.overrides.TorchFunctionMode):
+        calls = 0
+
+        def __torch_function__(self, function, types, args=(), kwargs=None):
+            Counted.calls += 1
+            return function(*args, **(kwargs or {}))
+
+    model = net(6, 8, 3)
+    optimizer = wrapped(torch.optim.SGD(model.parameters(), lr=0.1), model)
+    with Counted():
+        for step in range(4):
+            take_step(model, optimizer, step)
+    calls = Counted.calls
+    model(noise(rank, 0, 8, 6))
+    assert Counted.calls == calls
 
 
 @pytest.mark.parametrize("to_none", [True, False])
@@ -145,9 +205,9 @@ def test_synchronize_applies_what_is_left():
     optimizer = wrapped(torch.optim.SGD(model.parameters(), lr=0.1), model)
     for step in range(3):
         take_step(model, optimizer, step)
-    before = [parameter.detach().clone() for parameter in model.parameters()]
+    assert waiting(model, optimizer)
     optimizer.synchronize()
-    assert all(not torch.equal(one, other) for one, other in zip(before, model.parameters()))
+    assert not waiting(model, optimizer)
     after = [parameter.detach().clone() for parameter in model.parameters()]
     optimizer.synchronize()
     assert all(torch.equal(one, other) for one, other in zip(after, model.parameters()))
@@ -177,8 +237,13 @@ def test_a_program_goes_on_with_the_model_when_its_optimizer_is_gone():
     assert all(torch.equal(one, two) for one, two in zip(model.parameters(), other.parameters()))
 
 
+@torch.jit.script
+def scripted(inputs, weight):  # What is in it is not seen from outside.
+    return inputs * weight.flatten()
+
+
 class Tied(torch.nn.Module):
-    """Uses its embedding's weight a second time, without the embedding."""
+    """Uses parameters a second time, without their modules."""
 
     def __init__(self):
         super().__init__()
@@ -186,23 +251,24 @@ class Tied(torch.nn.Module):
         self.table = torch.nn.Embedding(9, 6)
         self.middle = torch.nn.Linear(6, 6)
         self.scale = torch.nn.Linear(1, 6, bias=False)
-        self.through_scale = False
 
-    def forward(self, words):
+    def forward(self, words, through_scale, scales):
         found = self.table(words)
-        if self.through_scale:
+        if through_scale:
             found = found + self.scale(torch.ones(1))
-        return torch.nn.functional.linear(self.middle(found) * self.scale.weight.flatten(), self.table.weight)
+        return torch.nn.functional.linear(scales(self.middle(found), self.scale.weight), self.table.weight)
 
 
-def test_parameters_that_their_module_does_not_use_itself_do_not_wait(rank):
+@pytest.mark.parametrize("scales", [scripted, lambda inputs, weight: inputs * weight.flatten()])
+def test_parameters_that_are_used_without_their_module(rank, scales):
     def trained(cross_barrier):
         model = Tied()
         optimizer = wrapped(torch.optim.SGD(model.parameters(), lr=0.1), model, cross_barrier=cross_barrier)
-        for step in range(6):
+        for step in range(8):
             optimizer.zero_grad()
-            words = torch.arange(4) + (rank + step) % 5
-            model(words).square().mean().backward()
+            # From the start, or from some step on.
+            through_scale = scales is not scripted and step < 4
+            model(torch.arange(4) + (rank + step) % 5, through_scale, scales).square().mean().backward()
             optimizer.step()
         return model.state_dict()
     for ours, ordinary in zip(trained(True).values(), trained(False).values()):
@@ -212,15 +278,13 @@ def test_parameters_that_their_module_does_not_use_itself_do_not_wait(rank):
 def test_a_parameter_that_is_read_too_early_is_named(rank):
     model = Tied()
     optimizer = wrapped(torch.optim.SGD(model.parameters(), lr=0.1), model)
-    model.through_scale = True
     for step in range(3):
         optimizer.zero_grad()
-        model(torch.arange(4)).square().mean().backward()
+        model(torch.arange(4), True, scripted).square().mean().backward()
         optimizer.step()
-    model.through_scale = False
     optimizer.zero_grad()
     with pytest.raises(ValueError, match="'scale.weight' was used in a forward pass before its update"):
-        model(torch.arange(4)).square().mean().backward()
+        model(torch.arange(4), False, scripted).square().mean().backward()
     optimizer.zero_grad()
     optimizer.synchronize()
 

@@ -7,7 +7,7 @@ behind the forward pass. Updates, and their order for each parameter, are those 
 
 import threading
 import weakref
-from typing import Any, Callable, Dict, List, Set, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Set, Tuple
 
 import torch
 
@@ -18,6 +18,7 @@ from weir.torch._optimizer.exchange.fused import FusedExchange
 from weir.torch._optimizer.exchange.late_results import LateResults
 from weir.torch._optimizer.late_updates import LateUpdate, LateUpdates
 from weir.torch._optimizer.parameter_slot import Slot
+from weir.torch._optimizer.parameter_watch import ParameterWatch
 from weir.torch._optimizer.step import Distributed
 from weir.torch._optimizer.step_state import State
 
@@ -54,7 +55,8 @@ class CrossBarrier(Distributed):
         # Parameters of modules whose forward() has run since the last step, and those that were used without.
         self._weir_reached: Set[torch.Tensor] = set()
         self._weir_never_late: Set[torch.Tensor] = set()
-        self._weir_owners: "weakref.WeakSet[torch.nn.Module]" = weakref.WeakSet()
+        self._weir_watch = ParameterWatch(self._weir_before_use)  # For uses without a module.
+        self._weir_watches = False
         super()._weir_init(*arguments)
         owner = weakref.ref(self)
 
@@ -83,27 +85,25 @@ class CrossBarrier(Distributed):
 
     def _weir_before_forward(self, module: torch.nn.Module) -> None:
         """Called before each forward() of a module: its own parameters are to be up to date."""
+        if not self._weir_late:
+            self._weir_end_watch()
+        elif type(module).__name__ == "OptimizedModule":  # What is compiled is not watched.
+            self._weir_apply_late()
         own = [parameter for parameter in module._parameters.values() if parameter in self._weir_slots]
         if not own:
             return
         self._weir_reached.update(own)
-        if module not in self._weir_owners:
-            self._weir_guard_state(module)
         if self._weir_late:
             self._weir_apply(self._weir_late.take(own))
 
-    def _weir_guard_state(self, module: torch.nn.Module) -> None:
-        """Makes what saves and loads the module's state find its parameters up to date."""
-        self._weir_owners.add(module)
-        owner = weakref.ref(self)
+    def _weir_before_use(self, tensors: Iterator[torch.Tensor]) -> None:
+        """Called before a function of PyTorch reads them."""
+        if self._weir_late:
+            self._weir_apply(self._weir_late.take(tensors))
 
-        def before(*_: Any) -> None:
-            found = owner()
-            if found is not None:
-                found._weir_apply_late()
-
-        module.register_state_dict_pre_hook(before)
-        module._register_load_state_dict_pre_hook(before)
+    def _weir_end_watch(self) -> None:
+        if self._weir_watches:
+            self._weir_watches = not self._weir_watch.leave()
 
     def _weir_check_update(self, slot: Slot) -> None:
         """Called when a backward pass reaches a parameter. Raises ValueError if the forward pass has used it
@@ -122,7 +122,7 @@ class CrossBarrier(Distributed):
         Waits, and applies all updates, where something needs the whole step: gradients that were looked at
         (clipping, a loss scale), hooks of the step, a closure, tensors on a GPU.
         """
-        self._weir_apply_late()  # What no forward pass has needed.
+        self._weir_apply_late()  # What nothing has needed.
         if closure is not None or not self._weir_may_run_late():
             result = super().step(closure)
             self._weir_reached.clear()
@@ -184,6 +184,9 @@ class CrossBarrier(Distributed):
         dropped_passes.begin_step(self)
         self._weir_expectation.note(dropped=False)
         self._weir_apply(at_once)
+        if self._weir_late and not self._weir_watches:
+            self._weir_watch.enter()
+            self._weir_watches = True
 
     def _weir_apply(self, updates: List[LateUpdate]) -> None:
         """Waits for the results, and applies these updates as the step that they are of would have."""
@@ -217,6 +220,7 @@ class CrossBarrier(Distributed):
 
     def _weir_apply_late(self) -> None:
         self._weir_apply(self._weir_late.take_all())
+        self._weir_end_watch()
         for exchange in self._weir_exchanges:
             exchange.report()  # The engine's step is over then.
 
@@ -251,4 +255,6 @@ class CrossBarrier(Distributed):
     def __del__(self) -> None:
         if self.__dict__.get("_weir_late") and _job.is_initialized():
             self._weir_apply_late()  # The program goes on with the model.
+        if self.__dict__.get("_weir_watches"):
+            self._weir_end_watch()
         super().__del__()

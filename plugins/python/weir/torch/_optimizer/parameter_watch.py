@@ -1,0 +1,61 @@
+"""A look at every function of PyTorch that a program calls, before it reads a parameter."""
+
+import weakref
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Type
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+_GETTERS = ("grad", "shape", "requires_grad", "grad_fn", "is_leaf", "dtype", "device", "layout", "ndim", "is_cuda",
+            "is_sparse", "is_meta", "_version", "_backward_hooks")
+_METHODS = ("size", "dim", "numel", "stride", "is_contiguous", "is_floating_point", "element_size", "requires_grad_",
+            "register_hook")
+# They do not read values.
+_HARMLESS = {*(getattr(torch.Tensor, name).__get__ for name in _GETTERS), torch.Tensor.grad.__set__,
+             *(getattr(torch.Tensor, name) for name in _METHODS)}
+
+
+def _tensors(values: Sequence[Any]) -> Iterator[torch.Tensor]:
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from _tensors(value)
+
+
+class ParameterWatch(TorchFunctionMode):
+    """Calls ``before_use`` of its owner with the tensors that a function is given, and whose values it may read.
+
+    The owner is not kept alive. Of the thread that enters it, outside of compiled code.
+    """
+
+    def __init__(self, before_use: Callable[[Iterator[torch.Tensor]], None]) -> None:
+        super().__init__()
+        self._before_use = weakref.WeakMethod(before_use)
+
+    def __torch_function__(self, func: Callable[..., Any], types: Sequence[Type[Any]], args: Tuple[Any, ...] = (),
+                           kwargs: Optional[Dict[str, Any]] = None) -> Any:
+        before_use = self._before_use()
+        if before_use is not None and func not in _HARMLESS:
+            before_use(_tensors((*args, *kwargs.values()) if kwargs else args))
+        return func(*args, **(kwargs or {}))
+
+    def enter(self) -> None:
+        """Begins, below the modes that the program has entered: it leaves them in its own order."""
+        others = _popped()
+        for mode in [self, *(mode for mode in others if mode is not self)]:
+            torch._C._push_on_torch_function_stack(mode)
+
+    def leave(self) -> bool:
+        """Ends; False, and without effect, while one of its calls is under way."""
+        found = _popped()
+        for mode in found:
+            if mode is not self:
+                torch._C._push_on_torch_function_stack(mode)
+        return self in found
+
+
+def _popped() -> List[Any]:
+    """Takes all modes away, and returns them, the one below first."""
+    found = [torch._C._pop_torch_function_stack() for _ in range(torch._C._len_torch_function_stack())]
+    return found[::-1]

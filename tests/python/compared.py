@@ -23,6 +23,9 @@ COMPRESSIONS = {
 }
 
 
+_CROSSING = (torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW, torch.optim.RMSprop, torch.optim.Adagrad)
+
+
 class Alone:
     """One process that has all ranks' data."""
 
@@ -42,6 +45,8 @@ class Alone:
 class Rank:
     """One rank of a job."""
 
+    crosses = False  # With cross_barrier, where an optimizer can have that.
+
     def __init__(self, compression):
         self.compression = compression
 
@@ -50,7 +55,8 @@ class Rank:
                  for name, parameter in model.named_parameters()]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # What is taken over from the optimizer.
-            return hvd.DistributedOptimizer(optimizer, named or None, self.compression)
+            return hvd.DistributedOptimizer(optimizer, named or None, self.compression,
+                                            cross_barrier=self.crosses and type(optimizer) in _CROSSING)
 
     def mean(self, loss_of):
         return loss_of(hvd.rank())

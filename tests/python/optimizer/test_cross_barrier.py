@@ -1,9 +1,6 @@
 """cross_barrier=True: step() does not wait, and training is what it is without."""
 
-import copy
 import gc
-import io
-import warnings
 
 import pytest
 import torch
@@ -11,6 +8,7 @@ import torch
 import weir.torch as hvd
 
 from compared import COMPRESSIONS, net, noise
+from crossing import take_step, waiting, wrapped
 
 pytestmark = pytest.mark.skipif(not hasattr(torch.nn.Module, "register_state_dict_pre_hook"),
                                 reason="needs PyTorch 2")
@@ -35,23 +33,9 @@ COMPRESSED = {**COMPRESSIONS, "fp16": hvd.Compression.fp16,
                           "overrides": {"*.bias": {"compressor": "dense"}}}}
 
 
-def wrapped(optimizer, model, compression=hvd.Compression.none, cross_barrier=True, **arguments):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # What is taken over from the optimizer.
-        return hvd.DistributedOptimizer(optimizer, model.named_parameters(), compression,
-                                        cross_barrier=cross_barrier, **arguments)
-
-
 def groups_of(model):
     parameters = list(model.parameters())
     return [{"params": parameters[:2]}, {"params": parameters[2:], "lr": 0.02}]
-
-
-def take_step(model, optimizer, step, passes=1):
-    optimizer.zero_grad()
-    for part in range(passes):
-        model(noise(hvd.rank(), 10 * step + part, 8, 6)).square().mean().backward()
-    optimizer.step()
 
 
 def train(cross_barrier, optimizer="sgd", compression=hvd.Compression.none, steps=8, passes=1):
@@ -108,11 +92,6 @@ def test_a_step_returns_before_the_other_ranks_take_theirs(rank, size):
             take_step(model, optimizer, step)
 
 
-def waiting(model, optimizer):
-    """The parameters whose updates are under way, or not applied. Reading one would apply its update."""
-    return [name for name, parameter in model.named_parameters() if parameter in optimizer._weir_late]
-
-
 def test_a_layer_waits_for_its_own_update_alone(rank):
     model = net(6, 8, 3)
     optimizer = wrapped(torch.optim.SGD(model.parameters(), lr=0.1), model)
@@ -123,51 +102,6 @@ def test_a_layer_waits_for_its_own_update_alone(rank):
     assert waiting(model, optimizer) == ["2.weight", "2.bias"]
     model[2](noise(rank, 0, 8, 8))
     assert waiting(model, optimizer) == []
-
-
-READS = {
-    "a function": lambda weight, model: torch.nn.functional.linear(torch.ones(6), weight),
-    "a list": lambda weight, model: torch._foreach_norm([weight]),
-    "a keyword": lambda weight, model: torch.add(input=torch.ones(()), other=weight),
-    "a view": lambda weight, model: weight.data,
-    "a copy": lambda weight, model: copy.deepcopy(weight),
-    "a pickle": lambda weight, model: torch.save(weight, io.BytesIO()),
-    "an average": lambda weight, model: torch.optim.swa_utils.AveragedModel(model).update_parameters(model),
-    "its memory": lambda weight, model: weight.data_ptr(),
-    "a change": lambda weight, model: torch.nn.init.zeros_(weight),
-    "printing": lambda weight, model: str(weight),
-}
-
-
-@pytest.mark.parametrize("read", READS)
-def test_who_reads_a_parameter_finds_its_update(read):
-    model = net(6, 8, 3)
-    optimizer = wrapped(torch.optim.SGD(model.parameters(), lr=0.1), model)
-    for step in range(3):
-        take_step(model, optimizer, step)
-    weight = model[0].weight
-    assert (weight.shape, weight.requires_grad, weight.grad, weight.numel()) == ((8, 6), True, None, 48)
-    assert "0.weight" in waiting(model, optimizer)
-    READS[read](weight, model)
-    assert "0.weight" not in waiting(model, optimizer)
-
-
-def test_modes_of_the_program_stay_in_its_order(rank):
-    class Counted(torch.overrides.TorchFunctionMode):
-        calls = 0
-
-        def __torch_function__(self, function, types, args=(), kwargs=None):
-            Counted.calls += 1
-            return function(*args, **(kwargs or {}))
-
-    model = net(6, 8, 3)
-    optimizer = wrapped(torch.optim.SGD(model.parameters(), lr=0.1), model)
-    with Counted():
-        for step in range(4):
-            take_step(model, optimizer, step)
-    calls = Counted.calls
-    model(noise(rank, 0, 8, 6))
-    assert Counted.calls == calls
 
 
 @pytest.mark.parametrize("to_none", [True, False])
@@ -235,58 +169,6 @@ def test_a_program_goes_on_with_the_model_when_its_optimizer_is_gone():
             take_step(trained, optimizer, step)
         del optimizer
     assert all(torch.equal(one, two) for one, two in zip(model.parameters(), other.parameters()))
-
-
-@torch.jit.script
-def scripted(inputs, weight):  # What is in it is not seen from outside.
-    return inputs * weight.flatten()
-
-
-class Tied(torch.nn.Module):
-    """Uses parameters a second time, without their modules."""
-
-    def __init__(self):
-        super().__init__()
-        torch.manual_seed(1)
-        self.table = torch.nn.Embedding(9, 6)
-        self.middle = torch.nn.Linear(6, 6)
-        self.scale = torch.nn.Linear(1, 6, bias=False)
-
-    def forward(self, words, through_scale, scales):
-        found = self.table(words)
-        if through_scale:
-            found = found + self.scale(torch.ones(1))
-        return torch.nn.functional.linear(scales(self.middle(found), self.scale.weight), self.table.weight)
-
-
-@pytest.mark.parametrize("scales", [scripted, lambda inputs, weight: inputs * weight.flatten()])
-def test_parameters_that_are_used_without_their_module(rank, scales):
-    def trained(cross_barrier):
-        model = Tied()
-        optimizer = wrapped(torch.optim.SGD(model.parameters(), lr=0.1), model, cross_barrier=cross_barrier)
-        for step in range(8):
-            optimizer.zero_grad()
-            # From the start, or from some step on.
-            through_scale = scales is not scripted and step < 4
-            model(torch.arange(4) + (rank + step) % 5, through_scale, scales).square().mean().backward()
-            optimizer.step()
-        return model.state_dict()
-    for ours, ordinary in zip(trained(True).values(), trained(False).values()):
-        assert torch.equal(ours, ordinary)
-
-
-def test_a_parameter_that_is_read_too_early_is_named(rank):
-    model = Tied()
-    optimizer = wrapped(torch.optim.SGD(model.parameters(), lr=0.1), model)
-    for step in range(3):
-        optimizer.zero_grad()
-        model(torch.arange(4), True, scripted).square().mean().backward()
-        optimizer.step()
-    optimizer.zero_grad()
-    with pytest.raises(ValueError, match="'scale.weight' was used in a forward pass before its update"):
-        model(torch.arange(4), False, scripted).square().mean().backward()
-    optimizer.zero_grad()
-    optimizer.synchronize()
 
 
 def test_unused_parameters(rank):

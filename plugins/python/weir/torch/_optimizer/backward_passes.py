@@ -96,15 +96,23 @@ def end(optimizer: Any, is_alone: bool) -> None:
         take_back(optimizer)
     if now.touched:
         now.passes.fired += 1
-    if (now.touched and optimizer._weir_finishes_in_backward and optimizer._weir_state is State.OPEN
-            and _are_complete(optimizer, is_alone)):
+    if now.touched and optimizer._weir_state is State.OPEN and _are_complete(optimizer, is_alone):
+        if not optimizer._weir_finishes_in_backward:
+            optimizer._weir_note_complete()
+            return
         if not optimizer._weir_readiness.are_all_there(optimizer):
             return
-        now.kept = optimizer._weir_regular_steps < REGULAR
-        if now.kept:
-            for slot in optimizer._weir_slots.values():
-                slot.keep_gradient()
-        optimizer._weir_synchronize_early()
+        finish(optimizer)
+
+
+def finish(optimizer: Any) -> None:
+    """Finishes the exchange, and keeps what this rank has computed if it may be taken back. Collective."""
+    now = optimizer._weir_revisits
+    now.kept = optimizer._weir_regular_steps < REGULAR
+    if now.kept:
+        for slot in optimizer._weir_slots.values():
+            slot.keep_gradient()
+    optimizer._weir_synchronize_early()
 
 
 def _leave(optimizer: Any, failed: bool) -> None:

@@ -28,8 +28,8 @@ _UNKNOWN = ("cross_barrier=True lets the optimizer take its step for one layer a
             "{known} of torch.optim, and may not be for {name}: leave it out")
 _READ_TOO_EARLY = (
     "'{name}' was used in a forward pass before its update had arrived: not by the forward() of the module that it "
-    "belongs to, as in the steps before. Call optimizer.synchronize() before such a use, or leave "
-    "cross_barrier=True out")
+    "belongs to, as in the steps before, nor by a function of PyTorch that is seen from outside. Call "
+    "optimizer.synchronize() before such a use, or leave cross_barrier=True out")
 _is_compiling: Callable[[], bool] = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
 
 
@@ -55,8 +55,9 @@ class CrossBarrier(Distributed):
         # Parameters of modules whose forward() has run since the last step, and those that were used without.
         self._weir_reached: Set[torch.Tensor] = set()
         self._weir_never_late: Set[torch.Tensor] = set()
-        self._weir_watch = ParameterWatch(self._weir_before_use)  # For uses without a module.
+        self._weir_watch = ParameterWatch(self)  # For what no module tells of.
         self._weir_watches = False
+        self._weir_is_complete = False  # All gradients of the step are there, and not looked at.
         super()._weir_init(*arguments)
         owner = weakref.ref(self)
 
@@ -86,7 +87,8 @@ class CrossBarrier(Distributed):
     def _weir_before_forward(self, module: torch.nn.Module) -> None:
         """Called before each forward() of a module: its own parameters are to be up to date."""
         if not self._weir_late:
-            self._weir_end_watch()
+            if not self._weir_is_complete:
+                self._weir_end_watch()
         elif type(module).__name__ == "OptimizedModule":  # What is compiled is not watched.
             self._weir_apply_late()
         own = [parameter for parameter in module._parameters.values() if parameter in self._weir_slots]
@@ -101,6 +103,30 @@ class CrossBarrier(Distributed):
         if self._weir_late:
             self._weir_apply(self._weir_late.take(tensors))
 
+    def _weir_note_complete(self) -> None:
+        """Called at the end of a backward pass, if no further one is expected before ``step()``."""
+        self._weir_is_complete = True
+        self._weir_begin_watch()
+
+    def _weir_before_gradient(self, parameter: torch.Tensor) -> None:
+        """Called before the program reads a ``.grad``: it is to be what all ranks share."""
+        if self._weir_is_complete and parameter in self._weir_slots:
+            self._weir_is_complete = False
+            backward_passes.finish(self)
+
+    def _weir_synchronize_early(self) -> None:
+        self._weir_is_complete = False
+        super()._weir_synchronize_early()
+
+    def zero_grad(self, *arguments: Any, **keywords: Any) -> None:
+        self._weir_is_complete = False
+        super().zero_grad(*arguments, **keywords)
+
+    def _weir_begin_watch(self) -> None:
+        if not self._weir_watches:
+            self._weir_watch.enter()
+            self._weir_watches = True
+
     def _weir_end_watch(self) -> None:
         if self._weir_watches:
             self._weir_watches = not self._weir_watch.leave()
@@ -108,6 +134,7 @@ class CrossBarrier(Distributed):
     def _weir_check_update(self, slot: Slot) -> None:
         """Called when a backward pass reaches a parameter. Raises ValueError if the forward pass has used it
         before its update."""
+        self._weir_is_complete = False
         if slot.parameter in self._weir_late:
             raise ValueError(_READ_TOO_EARLY.format(name=slot.name))
         if slot.parameter not in self._weir_reached:
@@ -122,7 +149,10 @@ class CrossBarrier(Distributed):
         Waits, and applies all updates, where something needs the whole step: gradients that were looked at
         (clipping, a loss scale), hooks of the step, a closure, tensors on a GPU.
         """
+        self._weir_is_complete = False
         self._weir_apply_late()  # What nothing has needed.
+        if self._weir_state is State.STEPPED:
+            self._weir_state = State.OPEN  # The program has made gradients without a backward pass.
         if closure is not None or not self._weir_may_run_late():
             result = super().step(closure)
             self._weir_reached.clear()
@@ -184,9 +214,8 @@ class CrossBarrier(Distributed):
         dropped_passes.begin_step(self)
         self._weir_expectation.note(dropped=False)
         self._weir_apply(at_once)
-        if self._weir_late and not self._weir_watches:
-            self._weir_watch.enter()
-            self._weir_watches = True
+        if self._weir_late:
+            self._weir_begin_watch()
 
     def _weir_apply(self, updates: List[LateUpdate]) -> None:
         """Waits for the results, and applies these updates as the step that they are of would have."""
@@ -227,8 +256,10 @@ class CrossBarrier(Distributed):
     def synchronize(self) -> None:
         """Waits until every parameter's ``.grad`` holds the result that all ranks share; between ``step()``
         and the next backward pass, until all updates are applied."""
+        self._weir_is_complete = False
         self._weir_apply_late()
-        if self._weir_state is not State.STEPPED:
+        if self._weir_state is not State.STEPPED or any(
+                slot.parameter.grad is not None for slot in self._weir_slots.values()):
             super().synchronize()
 
     # --- what looks at parameters, or at the optimizer's state ---

@@ -99,10 +99,8 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
     process_set: the ranks that train together, as a set or a process group of torch.distributed; "all
         ranks" means those. On any other rank the optimizer takes its steps alone.
     cross_barrier: ``step()`` does not wait; the next forward pass does, layer by layer, for the update of the
-        layer's own parameters, and hides what is left of the exchange. Between ``step()`` and that,
-        ``.grad`` is None, and parameters are up to date for modules that run, ``state_dict()`` and
-        ``load_state_dict()``; call ``synchronize()`` before other uses. Tensors on the CPU, and optimizers
-        of ``torch.optim`` that treat parameters one by one.
+        layer's own parameters, and hides what is left of the exchange. After ``step()`` ``.grad`` is
+        None. Tensors on the CPU, and optimizers of ``torch.optim`` that treat parameters one by one.
     num_groups, groups: accepted; the engine fuses gradients by itself. Strict settings refuse them.
 
     Raises ValueError for arguments that contradict each other, HorovodInternalError where ranks

@@ -6,12 +6,13 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tupl
 import torch
 from torch.overrides import TorchFunctionMode
 
-_GETTERS = ("grad", "shape", "requires_grad", "grad_fn", "is_leaf", "dtype", "device", "layout", "ndim", "is_cuda",
+_GETTERS = ("shape", "requires_grad", "grad_fn", "is_leaf", "dtype", "device", "layout", "ndim", "is_cuda",
             "is_sparse", "is_meta", "_version", "_backward_hooks")
 _METHODS = ("size", "dim", "numel", "stride", "is_contiguous", "is_floating_point", "element_size", "requires_grad_",
             "register_hook")
+_GRADIENT: Any = torch.Tensor.grad
 # They do not read values.
-_HARMLESS = {*(getattr(torch.Tensor, name).__get__ for name in _GETTERS), torch.Tensor.grad.__set__,
+_HARMLESS = {*(getattr(torch.Tensor, name).__get__ for name in _GETTERS), _GRADIENT.__set__,
              *(getattr(torch.Tensor, name) for name in _METHODS)}
 
 
@@ -24,20 +25,25 @@ def _tensors(values: Sequence[Any]) -> Iterator[torch.Tensor]:
 
 
 class ParameterWatch(TorchFunctionMode):
-    """Calls ``before_use`` of its owner with the tensors that a function is given, and whose values it may read.
+    """Calls its owner's ``_weir_before_use`` with the tensors that a function is given, and whose values it may
+    read, and ``_weir_before_gradient`` with a tensor whose gradient is read.
 
     The owner is not kept alive. Of the thread that enters it, outside of compiled code.
     """
 
-    def __init__(self, before_use: Callable[[Iterator[torch.Tensor]], None]) -> None:
+    def __init__(self, owner: Any) -> None:
         super().__init__()
-        self._before_use = weakref.WeakMethod(before_use)
+        self._owner = weakref.ref(owner)
 
     def __torch_function__(self, func: Callable[..., Any], types: Sequence[Type[Any]], args: Tuple[Any, ...] = (),
                            kwargs: Optional[Dict[str, Any]] = None) -> Any:
-        before_use = self._before_use()
-        if before_use is not None and func not in _HARMLESS:
-            before_use(_tensors((*args, *kwargs.values()) if kwargs else args))
+        owner = self._owner()
+        if owner is None or func in _HARMLESS:
+            pass
+        elif func == _GRADIENT.__get__:
+            owner._weir_before_gradient(args[0])
+        else:
+            owner._weir_before_use(_tensors((*args, *kwargs.values()) if kwargs else args))
         return func(*args, **(kwargs or {}))
 
     def enter(self) -> None:

@@ -25,7 +25,9 @@ Exchanger::Exchanger(std::size_t most_at_once, std::function<void(LiveRun&)> fin
 void Exchanger::Enqueue(LiveRun& run) {
   const auto exchanges =
       static_cast<std::uint32_t>(std::ranges::count(run.bucket->stages(), BucketStage::kExchange));
-  std::uint64_t& next_place = next_place_[run.bucket->overtakes() ? 1 : 0];
+  const bool overtakes = run.bucket->overtakes();
+  if (overtakes) ++queued_overtaking_;
+  std::uint64_t& next_place = next_place_[overtakes ? 1 : 0];
   queue_.push_back({&run, exchanges, next_place});
   next_place += exchanges;
 }
@@ -60,6 +62,8 @@ std::deque<Exchanger::Queued>::iterator Exchanger::FindNext() {
       (!front.run->bucket->overtakes() || HasNumbers(front))) {
     return queue_.begin();
   }
+  // Every poll comes here, and thousands of operations may be queued.
+  if (queued_overtaking_ == 0) return queue_.end();
   std::optional<int> highest;  // Of those that the next one would overtake.
   const auto note = [&highest](const Bucket& bucket) {
     highest = std::max(highest.value_or(bucket.priority()), bucket.priority());
@@ -80,6 +84,7 @@ std::deque<Exchanger::Queued>::iterator Exchanger::FindNext() {
 bool Exchanger::StartNext(std::int64_t now_ns) {
   const auto next = FindNext();
   if (next == queue_.end()) return false;
+  if (next->run->bucket->overtakes()) --queued_overtaking_;
   active_.push_back({next->run, next->exchanges, next->place});
   queue_.erase(next);
   Start(active_.size() - 1, now_ns);
@@ -163,6 +168,7 @@ void Exchanger::Cancel() {
   }
   active_.clear();
   queue_.clear();
+  queued_overtaking_ = 0;
 }
 
 }  // namespace weir

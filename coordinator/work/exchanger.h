@@ -88,6 +88,7 @@ class Exchanger {
   const std::function<void(LiveRun&)> finished_;
   const ExchangeMeter meter_;
   std::deque<Queued> queue_;
+  std::size_t queued_overtaking_ = 0;  ///< So many of them may overtake.
   std::vector<Active> active_;
   std::array<std::uint64_t, 2>
       next_place_{};  ///< Of runs that do not overtake, and of those that do.

@@ -32,7 +32,6 @@ std::span<std::byte> ChunkedAllreduce::PartOf(int rank) const {
 
 void ChunkedAllreduce::Start(std::uint32_t operation) {
   reduce_.Start(operation);
-  held_ = false;
   const ChunkStream::Options results{.chunk_bytes = reduce_.chunk_bytes(), .kind = kResults};
   for (Peer& peer : peers_) {
     peer.results_from.StartReceive(peer.rank, operation, PartOf(peer.rank), results);
@@ -49,18 +48,13 @@ bool ChunkedAllreduce::PollResults() {
   bool done = reduce_.PollSends();
   const bool in_place = task_.in == task_.out;
   for (Peer& peer : peers_) {
-    done &= held_ ? peer.results_to.PollPosted(transport_)
-                  : peer.results_to.Poll(transport_, reduce_.reduced_bytes());
+    done &= reduce_.held() ? peer.results_to.PollPosted(transport_)
+                           : peer.results_to.Poll(transport_, reduce_.reduced_bytes());
     // In place, results arrive at the memory that pieces leave from.
     done &= peer.results_from.Poll(
         transport_, in_place ? reduce_.sent_bytes(peer.rank) : ChunkStream::kEverything);
   }
   return done;
-}
-
-void ChunkedAllreduce::Hold(bool held) {
-  held_ = held;
-  reduce_.Hold(held);
 }
 
 void ChunkedAllreduce::Cancel() {

@@ -27,7 +27,7 @@ class ChunkedAllreduce final : public Collective {
 
   void Start(std::uint32_t operation) override;
   bool Poll() override;
-  void Hold(bool held) override;
+  void Hold(bool held) override { reduce_.Hold(held); }
   void Cancel() override;
 
  private:
@@ -44,7 +44,6 @@ class ChunkedAllreduce final : public Collective {
   Transport& transport_;
   ReduceScatter reduce_;
   ReduceTask task_;
-  bool held_ = false;
   std::vector<std::size_t> offsets_;  ///< Begins of the parts, in elements; size() + 1 entries.
   std::vector<Peer> peers_;           ///< In the order rank() + 1, rank() + 2, ...
 };

@@ -49,6 +49,7 @@ class ReduceScatter final : public Collective {
   void Start(std::uint32_t operation) override;
   bool Poll() override;
   void Hold(bool held) override { held_ = held; }
+  bool held() const { return held_; }
   void Cancel() override;
 
   /// The two halves of Poll, for callers with work after each chunk. This one reduces the next

@@ -1,10 +1,24 @@
 """Training with cross_barrier=True, for its tests."""
 
+import gc
 import warnings
+
+import pytest
+import torch
 
 import weir.torch as hvd
 
 from compared import noise
+
+CAN_CROSS = hasattr(torch.nn.Module, "register_state_dict_pre_hook")  # From PyTorch 2 on.
+needs_pytorch_2 = pytest.mark.skipif(not CAN_CROSS, reason="needs PyTorch 2")
+
+
+@pytest.fixture(autouse=True)
+def no_watch_is_left():
+    yield
+    gc.collect()
+    assert torch._C._len_torch_function_stack() == 0
 
 
 def wrapped(optimizer, model, compression=hvd.Compression.none, cross_barrier=True, **arguments):

@@ -1,26 +1,14 @@
 """cross_barrier=True: step() does not wait, and training is what it is without."""
 
-import gc
-
 import pytest
 import torch
 
 import weir.torch as hvd
 
 from compared import COMPRESSIONS, net, noise
-from crossing import take_step, waiting, wrapped
+from crossing import needs_pytorch_2, no_watch_is_left, take_step, waiting, wrapped  # noqa: F401
 
-pytestmark = pytest.mark.skipif(not hasattr(torch.nn.Module, "register_state_dict_pre_hook"),
-                                reason="needs PyTorch 2")
-
-
-@pytest.fixture(autouse=True)
-def no_watch_is_left():
-    yield
-    gc.collect()
-    assert torch._C._len_torch_function_stack() == 0
-
-
+pytestmark = needs_pytorch_2
 OPTIMIZERS = {
     "sgd": lambda groups: torch.optim.SGD(groups, lr=0.05, momentum=0.9, nesterov=True, weight_decay=1e-3),
     "adam": lambda groups: torch.optim.Adam(groups, lr=0.01),

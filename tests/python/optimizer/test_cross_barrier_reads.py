@@ -1,26 +1,15 @@
 """Who reads a parameter while its update is under way (cross_barrier=True)."""
 
 import copy
-import gc
 import io
 
 import pytest
 import torch
 
 from compared import net, noise
-from crossing import take_step, waiting, wrapped
+from crossing import needs_pytorch_2, no_watch_is_left, take_step, waiting, wrapped  # noqa: F401
 
-pytestmark = pytest.mark.skipif(not hasattr(torch.nn.Module, "register_state_dict_pre_hook"),
-                                reason="needs PyTorch 2")
-
-
-@pytest.fixture(autouse=True)
-def no_watch_is_left():
-    yield
-    gc.collect()
-    assert torch._C._len_torch_function_stack() == 0
-
-
+pytestmark = needs_pytorch_2
 READS = {
     "a function": lambda weight, model: torch.nn.functional.linear(torch.ones(6), weight),
     "a list": lambda weight, model: torch._foreach_norm([weight]),

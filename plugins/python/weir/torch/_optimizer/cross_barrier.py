@@ -13,7 +13,8 @@ import torch
 
 from weir import _job
 from weir.errors import HorovodInternalError
-from weir.torch._optimizer import adam, backward_passes, dropped_passes, first_step, momentum_handover, weight_decay
+from weir.torch._optimizer import (
+    adam, backward_passes, dropped_passes, first_step, hooks, momentum_handover, weight_decay)
 from weir.torch._optimizer.exchange.fused import FusedExchange
 from weir.torch._optimizer.exchange.late_results import LateResults
 from weir.torch._optimizer.late_updates import LateUpdate, LateUpdates
@@ -56,7 +57,6 @@ class CrossBarrier(Distributed):
         self._weir_reached: Set[torch.Tensor] = set()
         self._weir_never_late: Set[torch.Tensor] = set()
         self._weir_watch = ParameterWatch(self)  # For what no module tells of.
-        self._weir_watches = False
         self._weir_is_complete = False  # All gradients of the step are there, and not looked at.
         super()._weir_init(*arguments)
         owner = weakref.ref(self)
@@ -72,15 +72,9 @@ class CrossBarrier(Distributed):
 
     def _weir_attach(self, slot: Slot) -> None:
         super()._weir_attach(slot)
-        owner = weakref.ref(self)
-
-        def check_update(*_: Any) -> None:
-            found = owner()
-            if found is not None and _job.is_initialized():
-                found._weir_check_update(slot)
-
         node: Any = self._weir_hooks[-1][0]
-        self._weir_hooks.append((node, node.register_prehook(check_update)))
+        check = hooks.called_for(self, slot, CrossBarrier._weir_check_update)
+        self._weir_hooks.append((node, node.register_prehook(check)))
 
     # --- a forward pass ---
 
@@ -88,7 +82,7 @@ class CrossBarrier(Distributed):
         """Called before each forward() of a module: its own parameters are to be up to date."""
         if not self._weir_late:
             if not self._weir_is_complete:
-                self._weir_end_watch()
+                self._weir_watch.leave()
         elif type(module).__name__ == "OptimizedModule":  # What is compiled is not watched.
             self._weir_apply_late()
         own = [parameter for parameter in module._parameters.values() if parameter in self._weir_slots]
@@ -106,7 +100,7 @@ class CrossBarrier(Distributed):
     def _weir_note_complete(self) -> None:
         """Called at the end of a backward pass, if no further one is expected before ``step()``."""
         self._weir_is_complete = True
-        self._weir_begin_watch()
+        self._weir_watch.enter()
 
     def _weir_before_gradient(self, parameter: torch.Tensor) -> None:
         """Called before the program reads a ``.grad``: it is to be what all ranks share."""
@@ -121,15 +115,6 @@ class CrossBarrier(Distributed):
     def zero_grad(self, *arguments: Any, **keywords: Any) -> None:
         self._weir_is_complete = False
         super().zero_grad(*arguments, **keywords)
-
-    def _weir_begin_watch(self) -> None:
-        if not self._weir_watches:
-            self._weir_watch.enter()
-            self._weir_watches = True
-
-    def _weir_end_watch(self) -> None:
-        if self._weir_watches:
-            self._weir_watches = not self._weir_watch.leave()
 
     def _weir_check_update(self, slot: Slot) -> None:
         """Called when a backward pass reaches a parameter. Raises ValueError if the forward pass has used it
@@ -171,7 +156,8 @@ class CrossBarrier(Distributed):
 
     def _weir_may_run_late(self) -> bool:
         return (self._weir_state is State.OPEN and self._weir_should_synchronize and self._weir_is_member
-                and not (self._weir_has_new and first_step.is_under_way(self)) and not self._weir_has_joined and self._weir_scale.value is None
+                and not (self._weir_has_new and first_step.is_under_way(self))
+                and not self._weir_has_joined and self._weir_scale.value is None
                 and not any(parameter.requires_grad for parameter in self._weir_frozen)
                 and any(self._weir_is_late(exchange) for exchange in self._weir_exchanges)
                 and not self._optimizer_step_pre_hooks and not self._optimizer_step_post_hooks)
@@ -186,7 +172,7 @@ class CrossBarrier(Distributed):
     def _weir_finish_exchanges(self) -> None:
         if not self._weir_runs_late:
             return super()._weir_finish_exchanges()
-        for exchange in (*self._weir_exchanges, self._weir_sparse):
+        for exchange in self._weir_exchanges:
             if self._weir_is_late(exchange):
                 self._weir_results[exchange] = exchange.finish_later()
         for exchange in (*self._weir_exchanges, self._weir_sparse):
@@ -203,7 +189,7 @@ class CrossBarrier(Distributed):
             gradient = slot.parameter.grad
             if gradient is None:
                 continue
-            update = LateUpdate(slot, self._weir_results.get(slot.exchange), slot.index, gradient)
+            update = LateUpdate(slot, self._weir_results.get(slot.exchange), gradient)
             # Adam's steps have the learning rate in them, which the exchange knows of the last step alone.
             if update.results is None or slot.parameter in self._weir_never_late or slot.plan.kind == adam.KIND:
                 at_once.append(update)
@@ -215,7 +201,7 @@ class CrossBarrier(Distributed):
         self._weir_expectation.note(dropped=False)
         self._weir_apply(at_once)
         if self._weir_late:
-            self._weir_begin_watch()
+            self._weir_watch.enter()
 
     def _weir_apply(self, updates: List[LateUpdate]) -> None:
         """Waits for the results, and applies these updates as the step that they are of would have."""
@@ -224,7 +210,7 @@ class CrossBarrier(Distributed):
         try:
             for update in updates:
                 if update.results is not None:
-                    update.results.wait(update.number)
+                    update.results.wait(update.slot.index)
         except BaseException:
             self._weir_late.take_all()  # They are lost with the job, or with its epoch.
             raise
@@ -249,7 +235,7 @@ class CrossBarrier(Distributed):
 
     def _weir_apply_late(self) -> None:
         self._weir_apply(self._weir_late.take_all())
-        self._weir_end_watch()
+        self._weir_watch.leave()
         for exchange in self._weir_exchanges:
             exchange.report()  # The engine's step is over then.
 
@@ -286,6 +272,6 @@ class CrossBarrier(Distributed):
     def __del__(self) -> None:
         if self.__dict__.get("_weir_late") and _job.is_initialized():
             self._weir_apply_late()  # The program goes on with the model.
-        if self.__dict__.get("_weir_watches"):
-            self._weir_end_watch()
+        if "_weir_watch" in self.__dict__:
+            self._weir_watch.leave()
         super().__del__()

@@ -1,7 +1,7 @@
 """Hooks in PyTorch that tell an optimizer about every gradient, during backpropagation."""
 
 import weakref
-from typing import Any, Callable
+from typing import Any, Callable, Optional
 
 from weir import _job
 from weir.torch._optimizer import backward_passes, dropped_passes, look_ahead, submission
@@ -21,15 +21,17 @@ def attach(optimizer: Any, slot: Slot) -> None:
     optimizer._weir_hooks.append((node, node.register_hook(called_for(optimizer, slot))))
 
 
-def called_for(optimizer: Any, slot: Slot) -> Callable[..., None]:
-    """Returns a hook to be called when a backward pass has added to the gradient."""
+def called_for(optimizer: Any, slot: Slot, call: Optional[Callable[[Any, Slot], None]] = None) -> Callable[..., None]:
+    """Returns a hook to be called when a backward pass has added to the gradient; it handles that, or calls
+    `call`."""
+    handle = call or _accumulated
     owner = weakref.ref(optimizer)  # A hook must not keep an optimizer that nobody else has.
 
     def hook(*_: Any) -> None:
         found = owner()
         # A model may also be used without a job.
         if found is not None and _job.is_initialized():
-            _accumulated(found, slot)
+            handle(found, slot)
 
     return hook
 

@@ -13,7 +13,6 @@ class LateUpdate(NamedTuple):
 
     slot: Slot
     results: Optional[LateResults]  # None: it has its result.
-    number: int  # Of the gradient in the exchange.
     gradient: torch.Tensor  # Holds the result once that was waited for.
 
 

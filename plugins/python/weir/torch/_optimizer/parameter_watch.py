@@ -1,7 +1,7 @@
 """A look at every function of PyTorch that a program calls, before it reads a parameter."""
 
 import weakref
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Type
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Type
 
 import torch
 from torch.overrides import TorchFunctionMode
@@ -34,6 +34,7 @@ class ParameterWatch(TorchFunctionMode):
     def __init__(self, owner: Any) -> None:
         super().__init__()
         self._owner = weakref.ref(owner)
+        self._is_entered = False
 
     def __torch_function__(self, func: Callable[..., Any], types: Sequence[Type[Any]], args: Tuple[Any, ...] = (),
                            kwargs: Optional[Dict[str, Any]] = None) -> Any:
@@ -47,18 +48,22 @@ class ParameterWatch(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
     def enter(self) -> None:
-        """Begins, below the modes that the program has entered: it leaves them in its own order."""
-        others = _popped()
-        for mode in [self, *(mode for mode in others if mode is not self)]:
-            torch._C._push_on_torch_function_stack(mode)
+        """Begins, if it has not, below the modes that the program has entered: it leaves them in its own order."""
+        if not self._is_entered:
+            self._is_entered = True
+            _push([self, *_popped()])
 
-    def leave(self) -> bool:
-        """Ends; False, and without effect, while one of its calls is under way."""
-        found = _popped()
-        for mode in found:
-            if mode is not self:
-                torch._C._push_on_torch_function_stack(mode)
-        return self in found
+    def leave(self) -> None:
+        """Ends, if it has begun. Without effect while one of its calls is under way."""
+        if self._is_entered:
+            found = _popped()
+            self._is_entered = self not in found
+            _push(mode for mode in found if mode is not self)
+
+
+def _push(modes: Iterable[Any]) -> None:
+    for mode in modes:
+        torch._C._push_on_torch_function_stack(mode)
 
 
 def _popped() -> List[Any]:

@@ -23,6 +23,14 @@ std::vector<SettingRow> MakeTable() {
        .allowed = "bytes, 0 to 1099511627776",
        .help = "Largest bucket that small tensors are packed into; 0 packs none.",
        .max = kMaxBytes},
+      {.name = "SCHEDULING_CREDIT",
+       .member = &S::scheduling_credit_bytes,
+       .allowed = "bytes, 0 to 1099511627776",
+       .help = "Bytes posted to send behind which no later bucket posts more, so that buckets end "
+               "one after "
+               "the other; less than a chunk (1 MiB on a fast network): each waits for the one "
+               "before it.",
+       .max = kMaxBytes},
       {.name = "CYCLE_TIME",
        .alias = "CYCLE_TIME",
        .member = &S::cycle_time_ms,

@@ -34,7 +34,8 @@ ProcessSet::ProcessSet(int id, std::vector<int> ranks, std::uint32_t lane, Trans
   joining_ = std::make_unique<Joining>(*this, shared_.live, shared_.handles, shared_.names);
   for (auto* exchanger : {&exchanger_, &free_exchanger_}) {
     *exchanger = std::make_unique<Exchanger>(
-        kExchangesAtOnce, [this](LiveRun& run) { Exchanged(run); },
+        Exchanger::Bounds{kExchangesAtOnce, shared_.settings.scheduling_credit_bytes},
+        [this](LiveRun& run) { Exchanged(run); },
         ExchangeMeter{.network = &shared_.meter,
                       .use_of = [this](const Bucket& bucket) { return UseOf(bucket); },
                       .under_way_bytes = &shared_.gauges.credit_bytes,

@@ -18,9 +18,8 @@ std::uint32_t NumberOf(const Bucket& bucket, std::uint64_t place) {
 
 }  // namespace
 
-Exchanger::Exchanger(std::size_t most_at_once, std::function<void(LiveRun&)> finished,
-                     ExchangeMeter meter)
-    : most_at_once_(most_at_once), finished_(std::move(finished)), meter_(std::move(meter)) {}
+Exchanger::Exchanger(Bounds bounds, std::function<void(LiveRun&)> finished, ExchangeMeter meter)
+    : bounds_(bounds), finished_(std::move(finished)), meter_(std::move(meter)) {}
 
 void Exchanger::Enqueue(LiveRun& run) {
   const auto exchanges =
@@ -39,7 +38,7 @@ bool Exchanger::under_way() const {
 bool Exchanger::Poll(std::int64_t now_ns) {
   bool moved = false;
   while (StartNext(now_ns)) moved = true;
-  HoldLessUrgent();
+  ShareCredit();
   for (std::size_t i = 0; i < active_.size();) {
     const std::size_t before = active_.size();
     moved = PollActive(i, now_ns) || moved;
@@ -58,7 +57,7 @@ bool Exchanger::HasNumbers(const Queued& queued) const {
 std::deque<Exchanger::Queued>::iterator Exchanger::FindNext() {
   if (queue_.empty()) return queue_.end();
   const Queued& front = queue_.front();
-  if (active_.size() < most_at_once_ && front.run->staged &&
+  if (active_.size() < bounds_.at_once && front.run->staged &&
       (!front.run->bucket->overtakes() || HasNumbers(front))) {
     return queue_.begin();
   }
@@ -85,23 +84,27 @@ bool Exchanger::StartNext(std::int64_t now_ns) {
   const auto next = FindNext();
   if (next == queue_.end()) return false;
   if (next->run->bucket->overtakes()) --queued_overtaking_;
-  active_.push_back({next->run, next->exchanges, next->place});
+  const Bucket& bucket = *next->run->bucket;
+  const auto before = std::ranges::find_if(active_, [&bucket](const Active& active) {
+    const Bucket& other = *active.run->bucket;
+    return bucket.overtakes() && other.overtakes() && other.priority() < bucket.priority();
+  });
+  const auto at = active_.insert(before, {next->run, next->exchanges, next->place});
   queue_.erase(next);
-  Start(active_.size() - 1, now_ns);
+  Start(static_cast<std::size_t>(at - active_.begin()), now_ns);
   return true;
 }
 
-void Exchanger::HoldLessUrgent() {
-  const Active* urgent = nullptr;
+void Exchanger::ShareCredit() {
+  std::array<std::size_t, 2>
+      posted{};  // By those before: of the ones that take turns, or overtake.
+  std::array<bool, 2> is_first{true, true};
   for (const Active& active : active_) {
-    if (active.collective == nullptr || !active.run->bucket->overtakes()) continue;
-    if (urgent == nullptr || active.run->bucket->priority() > urgent->run->bucket->priority()) {
-      urgent = &active;
-    }
-  }
-  for (const Active& active : active_) {
-    if (active.collective == nullptr || !active.run->bucket->overtakes()) continue;
-    active.collective->Hold(&active != urgent);
+    if (active.collective == nullptr) continue;
+    const std::size_t kind = active.run->bucket->overtakes() ? 1 : 0;
+    const std::size_t left = bounds_.credit_bytes - std::min(posted[kind], bounds_.credit_bytes);
+    active.collective->Limit(std::exchange(is_first[kind], false) ? Collective::kUnlimited : left);
+    posted[kind] += active.collective->posted_bytes();
   }
 }
 

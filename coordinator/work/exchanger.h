@@ -31,15 +31,24 @@ struct ExchangeMeter {
 /// so the bound cannot make ranks block each other: a bucket with several exchanges keeps its
 /// place, and the numbers of all its messages, from its first one to its last. Network thread only.
 ///
+/// The first one under way sends as it can. Those behind it fill the network only where it does
+/// not: they post no more to send while the ones before them have a credit of bytes posted. So
+/// buckets do not all come to their ends together, when results are waited for and the network
+/// rests.
+///
 /// A bucket that overtakes (Bucket::overtakes) starts at once, beyond the bound, if it is more
-/// urgent than all others of the kind that are under way or agreed on before it; less urgent ones
-/// then post no more to send until it is over. Ranks cannot block each other by that either:
-/// the most urgent bucket that all have agreed on runs on every rank as soon as it is staged.
+/// urgent than all others of the kind that are under way or agreed on before it, and goes before
+/// them. Ranks cannot block each other by that either: the most urgent bucket that all have agreed
+/// on runs on every rank as soon as it is staged. The two kinds have a credit each.
 class Exchanger {
  public:
+  struct Bounds {
+    std::size_t at_once = 1;       ///< Buckets under way, but for those that overtake.
+    std::size_t credit_bytes = 0;  ///< Behind so many posted bytes no other bucket posts more.
+  };
+
   /// Calls `finished` when an exchange of a run is complete.
-  Exchanger(std::size_t most_at_once, std::function<void(LiveRun&)> finished,
-            ExchangeMeter meter = {});
+  Exchanger(Bounds bounds, std::function<void(LiveRun&)> finished, ExchangeMeter meter = {});
 
   /// Adds the next run in the agreed order. Each of its exchanges starts once the run is staged.
   void Enqueue(LiveRun& run);
@@ -74,9 +83,9 @@ class Exchanger {
   std::deque<Queued>::iterator FindNext();
   /// True if the run's numbers are free: of those that overtake, an old one may be under way.
   bool HasNumbers(const Queued& queued) const;
-  /// Lets only the most urgent of the runs that overtake post what it has to send. What is posted
-  /// has mostly left the collective, into the transport's own queue, and cannot be overtaken.
-  void HoldLessUrgent();
+  /// Tells each one under way how much it may have posted. What is posted has mostly left the
+  /// collective, into the transport's own queue, and cannot be overtaken.
+  void ShareCredit();
   // Polls the entry at `index`, which is gone once its last exchange has finished.
   bool PollActive(std::size_t index, std::int64_t now_ns);
   void Start(std::size_t index, std::int64_t now_ns);
@@ -84,12 +93,12 @@ class Exchanger {
   void Count(const Active& active);
   void CountPayload(Active& active, std::int64_t bytes);
 
-  const std::size_t most_at_once_;
+  const Bounds bounds_;
   const std::function<void(LiveRun&)> finished_;
   const ExchangeMeter meter_;
   std::deque<Queued> queue_;
   std::size_t queued_overtaking_ = 0;  ///< So many of them may overtake.
-  std::vector<Active> active_;
+  std::vector<Active> active_;  ///< In turn; of those that overtake the most urgent one first.
   std::array<std::uint64_t, 2>
       next_place_{};  ///< Of runs that do not overtake, and of those that do.
 };

@@ -14,16 +14,14 @@ namespace {
 constexpr std::int64_t kSlowYieldNs = 1'000'000;
 constexpr std::int64_t kCrowdedNs = 20'000'000;
 constexpr std::int64_t kShortestNapNs = 50'000;
-constexpr std::int64_t kLongestCrowdedNapNs = 200'000;
 constexpr std::int64_t kLongestNapNs = 4'000'000;
-// What has not moved for this long will not do so within a yield: a peer is late. Data that are
-// under way move on only while both ends poll, and deserve more patience than a round.
-constexpr std::int64_t kRoundPatienceNs = 300'000;
+// What has not moved for this long waits for a network, or for a peer that is late, and not for a
+// copy on another core: it will not move within a yield.
+constexpr std::int64_t kStillNs = 200'000;
+// Data that are under way move on only while both ends poll, and deserve more patience than a
+// round.
 constexpr std::int64_t kDataPatienceNs = 10'000'000;
-
-std::int64_t PatienceNs(NetworkWaiter::For what) {
-  return what == NetworkWaiter::For::kData ? kDataPatienceNs : kRoundPatienceNs;
-}
+constexpr std::int64_t kLongestPatientNapNs = 200'000;
 
 }  // namespace
 
@@ -54,9 +52,9 @@ void NetworkWaiter::SleepFor(std::chrono::nanoseconds duration) {
 
 std::int64_t NetworkWaiter::NapNs(For what, std::int64_t now_ns) const {
   const std::int64_t age = now_ns - moved_ns_;
-  if (age > PatienceNs(what)) return std::clamp(age / 10, kShortestNapNs, kLongestNapNs);
-  if (now_ns >= crowded_until_ns_) return 0;
-  return std::clamp(age / 10, kShortestNapNs, kLongestCrowdedNapNs);
+  if (age <= kStillNs && now_ns >= crowded_until_ns_) return 0;
+  const bool is_patient = what == For::kData && age <= kDataPatienceNs;
+  return std::clamp(age / 10, kShortestNapNs, is_patient ? kLongestPatientNapNs : kLongestNapNs);
 }
 
 void NetworkWaiter::Pause(For what, std::int64_t now_ns) {

@@ -10,11 +10,12 @@ namespace weir {
 /// Decides how the network thread waits; nothing else does.
 ///
 /// With nothing outstanding, the thread sleeps until it is woken. While a round or an exchange is
-/// outstanding it must poll, because MPI cannot wake it. It yields while cores are free; a yield of
-/// more than a millisecond shows that others need the core, and then it naps 50 to 200 us at a time
-/// for the next 20 ms. Naps of doubling length would be a trap: when one rank naps all others do,
-/// and each round costs milliseconds. If nothing has moved for long (a peer is late), it polls ever
-/// more rarely, every tenth of that time up to 4 ms: for a round "long" is 0.3 ms, for data 10 ms.
+/// outstanding it must poll, because MPI cannot wake it. It yields while something moves and cores
+/// are free. It naps if nothing has moved for 0.2 ms, and for 20 ms after a yield of more than a
+/// millisecond, which shows that others need the core. A nap takes a tenth of the time for which
+/// nothing has moved, from 50 us to 4 ms; for data that have moved within 10 ms at most 0.2 ms.
+/// Naps of doubling length would be a trap: when one rank naps all others do, and each round costs
+/// milliseconds.
 ///
 /// Wake is thread-safe; the rest belongs to the network thread.
 class NetworkWaiter {

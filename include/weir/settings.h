@@ -37,6 +37,8 @@ enum class GpuTransport {
 struct Settings {
   // Exchange.
   std::size_t fusion_threshold_bytes = std::size_t{128} << 20;  ///< 0: nothing is fused.
+  /// Bytes posted to send behind which no later bucket posts more; 0: one bucket after the other.
+  std::size_t scheduling_credit_bytes = std::size_t{1} << 20;
   double cycle_time_ms = 1.0;  ///< Longest pause between two rounds that make nothing ready.
   int cache_capacity = 1024;   ///< Names with a small id for the fast path; 0 turns it off.
   PipelineMode pipeline = PipelineMode::kThread;

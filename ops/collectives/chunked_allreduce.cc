@@ -47,14 +47,20 @@ bool ChunkedAllreduce::Poll() {
 bool ChunkedAllreduce::PollResults() {
   bool done = reduce_.PollSends();
   const bool in_place = task_.in == task_.out;
+  std::size_t credit = reduce_.CreditBehind(posted_bytes());
   for (Peer& peer : peers_) {
-    done &= reduce_.held() ? peer.results_to.PollPosted(transport_)
-                           : peer.results_to.Poll(transport_, reduce_.reduced_bytes());
+    done &= peer.results_to.Poll(transport_, reduce_.reduced_bytes(), &credit);
     // In place, results arrive at the memory that pieces leave from.
     done &= peer.results_from.Poll(
         transport_, in_place ? reduce_.sent_bytes(peer.rank) : ChunkStream::kEverything);
   }
   return done;
+}
+
+std::size_t ChunkedAllreduce::posted_bytes() const {
+  std::size_t bytes = reduce_.posted_bytes();
+  for (const Peer& peer : peers_) bytes += peer.results_to.posted_bytes();
+  return bytes;
 }
 
 void ChunkedAllreduce::Cancel() {

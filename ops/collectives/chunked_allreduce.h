@@ -27,7 +27,8 @@ class ChunkedAllreduce final : public Collective {
 
   void Start(std::uint32_t operation) override;
   bool Poll() override;
-  void Hold(bool held) override { reduce_.Hold(held); }
+  void Limit(std::size_t bytes) override { reduce_.Limit(bytes); }
+  std::size_t posted_bytes() const override;
   void Cancel() override;
 
  private:

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 
 namespace weir {
 
@@ -23,9 +25,14 @@ class Collective {
   /// errors; the run is then dead and must be cancelled.
   virtual bool Poll() = 0;
 
-  /// Keeps a large run, from the next Poll on, from posting more to send, or lets it go on: what is
-  /// more urgent is under way. Receiving goes on. Without effect on small ones.
-  virtual void Hold(bool /*held*/) {}
+  /// Keeps a large run, from the next Poll on, from posting what would make `posted_bytes` more
+  /// than `bytes`: others go first. Receiving goes on. A run begins without a limit. Without effect
+  /// on small ones.
+  virtual void Limit(std::size_t /*bytes*/) {}
+  static constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
+
+  /// Bytes that a large run has posted to send and that have not left yet.
+  virtual std::size_t posted_bytes() const { return 0; }
 
   /// Abandons a run after a failure: no buffer is touched once this returns.
   virtual void Cancel() = 0;

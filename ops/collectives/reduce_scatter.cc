@@ -88,7 +88,7 @@ std::byte* ReduceScatter::Scratch(std::size_t peer, std::size_t chunk) const {
 
 void ReduceScatter::Start(std::uint32_t operation) {
   operation_ = operation;
-  held_ = false;
+  limit_ = kUnlimited;
   chunks_ = (part_bytes(transport_.rank()) + chunk_bytes_ - 1) / chunk_bytes_;
   reduced_ = 0;
   for (std::size_t chunk = 0; chunk < std::min(chunks_, kInFlight); ++chunk) ReceivePieces(chunk);
@@ -97,7 +97,6 @@ void ReduceScatter::Start(std::uint32_t operation) {
     const std::byte* part = task_.in + offsets_[static_cast<std::size_t>(peer.rank)] * size;
     peer.pieces_to.StartSend(peer.rank, operation_, {part, part_bytes(peer.rank)},
                              {.chunk_bytes = chunk_bytes_, .kind = kMessageKind});
-    peer.pieces_to.Poll(transport_);
   }
 }
 
@@ -153,10 +152,17 @@ bool ReduceScatter::Poll() {
 
 bool ReduceScatter::PollSends() {
   bool done = reduced_ == chunks_;
+  std::size_t credit = CreditBehind(posted_bytes());
   for (Peer& peer : peers_) {
-    done &= held_ ? peer.pieces_to.PollPosted(transport_) : peer.pieces_to.Poll(transport_);
+    done &= peer.pieces_to.Poll(transport_, ChunkStream::kEverything, &credit);
   }
   return done;
+}
+
+std::size_t ReduceScatter::posted_bytes() const {
+  std::size_t bytes = 0;
+  for (const Peer& peer : peers_) bytes += peer.pieces_to.posted_bytes();
+  return bytes;
 }
 
 void ReduceScatter::Cancel() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -48,8 +49,10 @@ class ReduceScatter final : public Collective {
 
   void Start(std::uint32_t operation) override;
   bool Poll() override;
-  void Hold(bool held) override { held_ = held; }
-  bool held() const { return held_; }
+  void Limit(std::size_t bytes) override { limit_ = bytes; }
+  /// Returns what may still be posted where so many bytes are.
+  std::size_t CreditBehind(std::size_t posted) const { return limit_ - std::min(limit_, posted); }
+  std::size_t posted_bytes() const override;
   void Cancel() override;
 
   /// The two halves of Poll, for callers with work after each chunk. This one reduces the next
@@ -86,7 +89,7 @@ class ReduceScatter final : public Collective {
   std::size_t scratch_chunk_bytes_ = 0;
   std::vector<const std::byte*> sources_;
   std::uint32_t operation_ = 0;
-  bool held_ = false;
+  std::size_t limit_ = kUnlimited;
   std::size_t chunks_ = 0;   ///< Chunks of my part.
   std::size_t reduced_ = 0;  ///< Chunks reduced so far.
 };

@@ -7,7 +7,7 @@ void GroupedCollective::Plan(std::span<const FusedRuns::Item> items) { runs_.Pla
 void GroupedCollective::Start(std::uint32_t operation) {
   operation_ = operation;
   current_ = 0;
-  held_ = false;
+  limit_ = kUnlimited;
   if (runs_.size() > 0) StartRun();
 }
 
@@ -17,12 +17,12 @@ void GroupedCollective::StartRun() {
   // Every run has the operation's one number. Messages of the same tag arrive in order, and no rank
   // asks for one of the next run before it has all of this one.
   run_->Start(operation_);
-  run_->Hold(held_);
+  run_->Limit(limit_);
 }
 
-void GroupedCollective::Hold(bool held) {
-  held_ = held;
-  if (run_ != nullptr) run_->Hold(held);
+void GroupedCollective::Limit(std::size_t bytes) {
+  limit_ = bytes;
+  if (run_ != nullptr) run_->Limit(bytes);
 }
 
 bool GroupedCollective::Poll() {

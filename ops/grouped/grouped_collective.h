@@ -17,7 +17,8 @@ class GroupedCollective : public Collective {
  public:
   void Start(std::uint32_t operation) final;
   bool Poll() final;
-  void Hold(bool held) final;
+  void Limit(std::size_t bytes) final;
+  std::size_t posted_bytes() const final { return run_ == nullptr ? 0 : run_->posted_bytes(); }
   void Cancel() final;
 
  protected:
@@ -42,7 +43,7 @@ class GroupedCollective : public Collective {
   std::size_t current_ = 0;
   Collective* run_ = nullptr;  ///< The current run's; null before the first Start.
   std::uint32_t operation_ = 0;
-  bool held_ = false;
+  std::size_t limit_ = kUnlimited;
   std::vector<std::byte> fused_;
 };
 

@@ -61,9 +61,12 @@ void ChunkStream::CheckLength(const Transport& transport, std::size_t chunk) con
                 {.tensor = {}, .ranks = {transport.JobRank(peer_)}, .phase = "exchange"});
 }
 
-bool ChunkStream::Poll(Transport& transport, std::size_t ready) {
+bool ChunkStream::Poll(Transport& transport, std::size_t ready, std::size_t* credit) {
   while (true) {
     while (posted_ < chunks_ && posted_ < done_ + kInFlight && EndOf(posted_) <= ready) {
+      const std::size_t bytes = EndOf(posted_) - PostedBytes();
+      if (credit != nullptr && *credit < bytes) break;
+      if (credit != nullptr) *credit -= bytes;
       Post(transport, posted_++);
     }
     if (done_ == posted_ || !in_flight_[done_ % kInFlight].Done(transport)) break;

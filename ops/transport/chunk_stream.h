@@ -34,12 +34,13 @@ class ChunkStream {
                     Options options);
 
   /// Moves as far as it can; a stream that was never started has nothing to do. `ready` is the
-  /// number of bytes from the start that may already be sent, or written. True when all are done.
-  /// Throws Corrupt for a chunk of the wrong length.
-  bool Poll(Transport& transport, std::size_t ready = kEverything);
+  /// number of bytes from the start that may already be sent, or written. Posts no more bytes than
+  /// `*credit` has, and takes them from it; null: any number. True when all are done. Throws
+  /// Corrupt for a chunk of the wrong length.
+  bool Poll(Transport& transport, std::size_t ready = kEverything, std::size_t* credit = nullptr);
 
-  /// The same, but posts no further chunk.
-  bool PollPosted(Transport& transport) { return Poll(transport, PostedBytes()); }
+  /// Bytes that are posted and not done.
+  std::size_t posted_bytes() const { return PostedBytes() - completed(); }
 
   /// Number of bytes from the start that are done.
   std::size_t completed() const { return done_ == chunks_ ? bytes_ : done_ * options_.chunk_bytes; }

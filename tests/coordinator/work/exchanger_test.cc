@@ -18,6 +18,7 @@ namespace weir {
 namespace {
 
 using Numbers = std::vector<std::uint32_t>;
+constexpr std::size_t kCredit = 1000;
 
 /// A collective that is over when the test says so.
 class FakeCollective : public Collective {
@@ -28,10 +29,12 @@ class FakeCollective : public Collective {
   }
   bool Poll() override { return over; }
   void Cancel() override { cancelled = true; }
-  void Hold(bool now) override { held = now; }
+  void Limit(std::size_t bytes) override { limit = bytes; }
+  std::size_t posted_bytes() const override { return posted; }
 
   Numbers started;
-  bool held = false;
+  std::size_t limit = 0;
+  std::size_t posted = 0;
   bool over = false;
   bool cancelled = false;
 };
@@ -88,7 +91,7 @@ class ExchangerTest : public testing::Test {
     exchanger_.Poll(0);
   }
   std::vector<Bucket*> finished_;
-  Exchanger exchanger_{2, [this](const LiveRun& run) {
+  Exchanger exchanger_{{.at_once = 2, .credit_bytes = kCredit}, [this](const LiveRun& run) {
                          ++run.bucket->cursor;
                          finished_.push_back(run.bucket);
                        }};
@@ -209,17 +212,35 @@ TEST_F(ExchangerTest, NoneOvertakesOneThatIsAsUrgent) {
   EXPECT_EQ(second.collective.started, Numbers{});
 }
 
-TEST_F(ExchangerTest, LessUrgentOnesAreHeldUntilItIsOver) {
-  FakeBucket other(1), low(1, 1), high(1, 2);
-  for (FakeBucket* bucket : {&other, &low, &high}) exchanger_.Enqueue(bucket->run);
+TEST_F(ExchangerTest, LaterOnesShareWhatEarlierOnesHaveNotPosted) {
+  FakeBucket first(1), second(1), third(1);
+  first.collective.posted = kCredit / 4;
+  second.collective.posted = kCredit;
+  for (FakeBucket* bucket : {&first, &second, &third}) exchanger_.Enqueue(bucket->run);
   exchanger_.Poll(0);
+  EXPECT_EQ(first.collective.limit, Collective::kUnlimited) << "ranks would block each other";
+  EXPECT_EQ(second.collective.limit, kCredit - kCredit / 4);
+  End(first);
   exchanger_.Poll(0);
-  EXPECT_TRUE(low.collective.held);
-  EXPECT_FALSE(high.collective.held);
-  EXPECT_FALSE(other.collective.held);
+  EXPECT_EQ(second.collective.limit, Collective::kUnlimited);
+  EXPECT_EQ(third.collective.limit, 0U);
+}
+
+TEST_F(ExchangerTest, TheMostUrgentOneIsTheFirst) {
+  FakeBucket other(1), low(1, 1), middle(1, 2), high(1, 3);
+  for (FakeBucket* bucket : {&other, &low, &middle, &high}) {
+    bucket->collective.posted = kCredit / 2;
+    exchanger_.Enqueue(bucket->run);
+    exchanger_.Poll(0);
+  }
+  EXPECT_EQ(high.collective.limit, Collective::kUnlimited);
+  EXPECT_EQ(middle.collective.limit, kCredit / 2);
+  EXPECT_EQ(low.collective.limit, 0U);
+  EXPECT_EQ(other.collective.limit, Collective::kUnlimited) << "it is of another kind";
   End(high);
   exchanger_.Poll(0);
-  EXPECT_FALSE(low.collective.held);
+  EXPECT_EQ(middle.collective.limit, Collective::kUnlimited);
+  EXPECT_EQ(low.collective.limit, kCredit / 2);
 }
 
 TEST_F(ExchangerTest, NoNumberIsUsedAgainWhileAnOldOneIsUnderWay) {
@@ -281,7 +302,7 @@ TEST(MeteredExchanger, CountsEachBucketsMessagesAndThePayloadUnderWay) {
   second.payload = 5;
   std::atomic<std::int64_t> under_way = 0;
   Exchanger exchanger(
-      2, [](LiveRun&) {},
+      {.at_once = 2}, [](LiveRun&) {},
       ExchangeMeter{.network = &metered,
                     .use_of =
                         [&](const Bucket& bucket) {
@@ -318,7 +339,7 @@ TEST(MeteredExchanger, MeasuresWhatItSendsToOtherHosts) {
     FakeBucket agreement(1);
     agreement.agreement_alone = true;
     Exchanger exchanger(
-        2, [](LiveRun&) {},
+        {.at_once = 2}, [](LiveRun&) {},
         ExchangeMeter{
             .network = &metered,
             .use_of = [&](const Bucket&) { return MeteredTransport::Use{.bytes = &bytes}; },

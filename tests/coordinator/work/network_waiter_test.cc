@@ -47,7 +47,9 @@ TEST(NetworkWaiter, WhatHasNotMovedForLongIsPolledEverMoreRarely) {
   const auto nap_after = [&](std::int64_t age) {
     return waiter.NapNs(NetworkWaiter::For::kData, 1'000'000'000 + age);
   };
-  EXPECT_EQ(nap_after(10'000'000), 0);
+  EXPECT_EQ(nap_after(200'000), 0) << "a peer may be copying";
+  EXPECT_EQ(nap_after(201'000), 50'000) << "at least";
+  EXPECT_EQ(nap_after(10'000'000), 200'000) << "at most for data that move now and then";
   EXPECT_EQ(nap_after(30'000'000), 3'000'000) << "a tenth";
   EXPECT_EQ(nap_after(3'600'000'000'000), 4'000'000) << "at most";
 }
@@ -55,23 +57,9 @@ TEST(NetworkWaiter, WhatHasNotMovedForLongIsPolledEverMoreRarely) {
 TEST(NetworkWaiter, ARoundDeservesLessPatienceThanData) {
   NetworkWaiter waiter;
   waiter.Moved(0);
-  EXPECT_EQ(waiter.NapNs(NetworkWaiter::For::kRound, 1'000'000), 100'000);
-  EXPECT_EQ(waiter.NapNs(NetworkWaiter::For::kData, 1'000'000), 0);
-}
-
-TEST(NetworkWaiter, WhatComesAfterASleepIsNew) {
-  NetworkWaiter waiter;
-  waiter.Moved(0);
-  waiter.Sleep(1);
-  EXPECT_EQ(waiter.NapNs(NetworkWaiter::For::kRound, NowNs()), 0);
-}
-
-TEST(NetworkWaiter, APauseMayBeANap) {
-  NetworkWaiter waiter;
-  const std::int64_t now = NowNs();
-  waiter.Moved(now - 30'000'000);
-  waiter.Pause(NetworkWaiter::For::kData, now);
-  EXPECT_GE(NowNs() - now, 3'000'000);
+  EXPECT_EQ(waiter.NapNs(NetworkWaiter::For::kRound, 200'000), 0);
+  EXPECT_EQ(waiter.NapNs(NetworkWaiter::For::kRound, 5'000'000), 500'000);
+  EXPECT_EQ(waiter.NapNs(NetworkWaiter::For::kData, 5'000'000), 200'000);
 }
 
 }  // namespace

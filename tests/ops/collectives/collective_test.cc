@@ -120,7 +120,7 @@ TEST(ReductionsOfOneRank, AreThroughAtOnceWhateverTheirLength) {
   });
 }
 
-TEST(HeldReductions, SendNoMoreUntilTheyMayGoOn) {
+TEST(LimitedReductions, PostNoMoreUntilTheyMayGoOn) {
   constexpr std::size_t kElements = 4096, kChunk = 256;
   local::Network network(2);
   const std::array ends = {network.Endpoint(0), network.Endpoint(1)};
@@ -135,16 +135,21 @@ TEST(HeldReductions, SendNoMoreUntilTheyMayGoOn) {
                                          DType::kFloat32);
     runs[rank]->Start(1);
   }
-  runs[0]->Hold(true);
+  runs[0]->Limit(kChunk - 1);
   // Each call moves all that can move: soon nothing does.
   for (int i = 0; i < 100; ++i) {
     EXPECT_FALSE(runs[0]->Poll());
     EXPECT_FALSE(runs[1]->Poll());
   }
-  EXPECT_EQ(ends[0]->totals().sent_messages, ChunkStream::kInFlight);
-  EXPECT_GT(ends[1]->totals().sent_messages, ChunkStream::kInFlight);
-  runs[0]->Hold(false);
-  for (bool done = false; !done;) done = runs[0]->Poll() & runs[1]->Poll();
+  EXPECT_EQ(ends[0]->totals().sent_messages, 0U);
+  EXPECT_EQ(ends[1]->totals().sent_messages, kElements * sizeof(float) / 2 / kChunk);
+  runs[0]->Limit(2 * kChunk);
+  std::size_t most = 0;
+  for (bool done = false; !done;) {
+    done = runs[0]->Poll() & runs[1]->Poll();
+    most = std::max(most, runs[0]->posted_bytes());
+  }
+  EXPECT_EQ(most, 2 * kChunk);
   for (const auto& of_rank : values) EXPECT_EQ(of_rank, std::vector<float>(kElements, 3.0f));
 }
 

@@ -12,10 +12,10 @@ endif()
 set_target_properties(weir PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
 install(TARGETS weir EXPORT weirTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 file(RELATIVE_PATH from_bin_to_lib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
-set_target_properties(weirrun weir-server PROPERTIES
+set_target_properties(weirrun weir-server weir-compressor PROPERTIES
                       INSTALL_RPATH_USE_LINK_PATH ON
                       INSTALL_RPATH "$ORIGIN/${from_bin_to_lib}")
-install(TARGETS weirrun weir-server RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS weirrun weir-server weir-compressor RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 if(WEIR_BUILD_MONITOR)
   install(TARGETS weir-monitor RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()

@@ -15,7 +15,11 @@ target_compile_features(weir INTERFACE cxx_std_20)
 # What weirrun --servers starts, which finds it beside itself.
 add_executable(weir-server ${PROJECT_SOURCE_DIR}/coordinator/engine/weir_server.cc)
 target_link_libraries(weir-server PRIVATE weir weir_options)
+# The compression process, which the library finds in bin.
+add_executable(weir-compressor ${PROJECT_SOURCE_DIR}/compression/process/weir_compressor.cc)
+target_link_libraries(weir-compressor PRIVATE weir weir_options)
 
 # What tests and benchmarks link: the library and, beside it, the rooms' own headers and libraries.
 add_library(weir_internal INTERFACE)
 target_link_libraries(weir_internal INTERFACE weir weir_options ${room_libraries})
+add_dependencies(weir_internal weir-compressor)

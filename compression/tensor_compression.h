@@ -18,6 +18,8 @@ class TensorCompression : public PayloadReader {
   /// Turns the mean over ranks into the direction the optimizer applies, in place: momentum after
   /// the exchange for tensors, or phases, that travel dense. Default: nothing.
   virtual void Finish(const StepContext& context, std::span<float> mean);
+  /// True if Finish changes what is remembered in every step, and not in dense phases alone.
+  virtual bool remembers_means() const { return false; }
 
   /// Non-finite gradient entries met since construction.
   virtual std::uint64_t non_finite_entries() const = 0;

@@ -5,20 +5,12 @@
 #include <filesystem>
 
 #include "common/libraries/library_file.h"
+#include "common/libraries/own_folder.h"
 
 namespace weir {
 namespace {
 
 constexpr const char* kGpuLibraryName = "libweir_cuda.so";
-
-/// Returns the folder of the library, or the program, that contains this function.
-std::filesystem::path OwnFolder() {
-  Dl_info info{};
-  if (dladdr(reinterpret_cast<const void*>(&OwnFolder), &info) == 0) return {};
-  std::error_code trouble;
-  const std::filesystem::path own = std::filesystem::canonical(info.dli_fname, trouble);
-  return own.parent_path();
-}
 
 std::string OwnPath() {
   const std::filesystem::path own = OwnFolder();

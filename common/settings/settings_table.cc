@@ -48,9 +48,9 @@ std::vector<SettingRow> MakeTable() {
       {.name = "PIPELINE",
        .alias = "",
        .member = &S::pipeline,
-       .allowed = "serial or thread",
-       .help = "Runs compression on threads of its own, beside the exchange (thread), or not "
-               "(serial)."},
+       .allowed = "serial, thread or process",
+       .help = "Runs compression on threads of its own, beside the exchange (thread), in a process "
+               "of its own (process), or in the program's thread (serial)."},
       {.name = "WORKER_THREADS",
        .alias = "",
        .member = &S::worker_threads,

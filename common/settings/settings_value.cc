@@ -40,8 +40,9 @@ constexpr Names<LogLevel, 6> kLogLevels = {{{"trace", LogLevel::kTrace},
                                             {"warning", LogLevel::kWarning},
                                             {"error", LogLevel::kError},
                                             {"fatal", LogLevel::kFatal}}};
-constexpr Names<PipelineMode, 2> kPipelineModes = {
-    {{"serial", PipelineMode::kSerial}, {"thread", PipelineMode::kThread}}};
+constexpr Names<PipelineMode, 3> kPipelineModes = {{{"serial", PipelineMode::kSerial},
+                                                    {"thread", PipelineMode::kThread},
+                                                    {"process", PipelineMode::kProcess}}};
 constexpr Names<TransportKind, 3> kTransports = {
     {{"auto", TransportKind::kAuto}, {"mpi", TransportKind::kMpi}, {"ucx", TransportKind::kUcx}}};
 constexpr Names<GpuTransport, 3> kGpuTransports = {{{"auto", GpuTransport::kAuto},

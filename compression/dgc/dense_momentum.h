@@ -37,6 +37,7 @@ class DenseMomentum final : public Compressor {
   std::optional<ValueType> entry_values() const override { return EntryValues(type_); }
   SparseEntries Entries(std::span<const std::byte> payload) const override;
   void Finish(const StepContext& context, std::span<float> mean) override;
+  bool remembers_means() const override { return true; }
   /// Not with Adam, whose step follows on the mean but belongs to a rank elsewhere.
   bool drains() const override { return !adam_; }
   std::span<const float> Drain(const StepContext& context, std::span<const float> gradient,

@@ -26,6 +26,7 @@ class NesterovMomentum : public Compressor {
   void MergeMean(std::span<const std::span<const std::byte>> payloads,
                  std::span<float> mean) const override;
   void Finish(const StepContext& context, std::span<float> mean) override;
+  bool remembers_means() const override { return inner_->remembers_means(); }
   /// Keeps the gradient in m; the inner compressor takes back what was sent.
   void Revert() override { inner_->Revert(); }
   std::optional<ValueType> entry_values() const override { return inner_->entry_values(); }

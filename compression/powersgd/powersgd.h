@@ -55,6 +55,7 @@ class PowerSgd final : public AroundCodec, public FactorCompressor {
   std::size_t Encode(const StepContext& context, std::span<const float> gradient,
                      std::span<std::byte> payload) override;
   void Finish(const StepContext& context, std::span<float> mean) override;
+  bool remembers_means() const override { return true; }
   /// Exact before Decode; after it, adds the sent part again, with its rounding.
   void Revert() override;
   std::vector<StateArray> State() override;

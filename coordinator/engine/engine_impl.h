@@ -90,6 +90,7 @@ class EngineImpl final : public Engine {
   /// Records of this rank, for measurements.
   const Recorder& recorder() const { return parts_->recorder; }
   const EngineGauges& gauges() const { return parts_->coordinator->gauges(); }
+  CompressionProcess* compression_process() { return coordinator().compression_process(); }
   /// Number of the job's single operations that exist on this rank, idle ones included.
   std::size_t operations() const {
     return parts_->coordinator->process_sets().global().operations().size();

@@ -8,6 +8,7 @@
 #include "compression/make_compressor.h"
 #include "compression/options/answer_options.h"
 #include "compression/options/standard_options.h"
+#include "compression/process/process_compressor.h"
 #include "weir/error.h"
 
 namespace weir {
@@ -55,6 +56,17 @@ std::vector<std::unique_ptr<GpuCompressor>> TakeGpuCompressors(const GradientGro
   return taken;
 }
 
+/// Lets those that compress on the CPU do so in the rank's compression process.
+void CompressIn(CompressionProcess& process, GroupPlan& plan) {
+  for (std::size_t p = 0; p < plan.partitions.size(); ++p) {
+    const Partition& partition = plan.partitions[p];
+    if (plan.compressors[p] == nullptr) continue;  // On a GPU.
+    plan.compressors[p] = ProcessCompressor::Make(
+        process, {plan.variants[partition.variant].given, {partition.name, partition.shape}},
+        std::move(plan.compressors[p]));
+  }
+}
+
 }  // namespace
 
 GradientGroupImpl::GradientGroupImpl(Coordinator& coordinator, GradientGroupSpec spec)
@@ -77,6 +89,8 @@ GradientGroupImpl::GradientGroupImpl(Coordinator& coordinator, GradientGroupSpec
       planning_(coordinator, set_, spec_, plan_) {
   coordinator_.ending().ThrowIfEnded();  // There is no transport any more to make buckets for.
   WarnOfOptions();
+  if (CompressionProcess* const process = coordinator_.compression_process())
+    CompressIn(*process, plan_);
   MakeBuckets();
   Register();
 }

@@ -29,7 +29,10 @@ int PoolThreads(const Settings& settings, int local_size) {
 Coordinator::Coordinator(const Settings& settings, RankEnvironment environment)
     : settings_(settings),
       environment_(std::move(environment)),
-      pool_(PoolThreads(settings, environment_.local_size), "weir-pool") {
+      pool_(PoolThreads(settings, environment_.local_size), "weir-pool"),
+      compression_process_(settings.pipeline == PipelineMode::kProcess
+                               ? std::make_unique<CompressionProcess>(pool_.threads())
+                               : nullptr) {
   pipeline_ = std::make_unique<Pipeline>(
       WorkerCount(settings_), environment_.recorder, &gauges_,
       Pipeline::Callbacks{

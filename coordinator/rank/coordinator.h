@@ -14,6 +14,7 @@
 #include "common/clock.h"
 #include "common/gpu/gpu.h"
 #include "common/threads/thread_pool.h"
+#include "compression/process/compression_process.h"
 #include "coordinator/network/gpu_offers.h"
 #include "coordinator/plan/plan_file.h"
 #include "coordinator/rank/ending.h"
@@ -59,6 +60,8 @@ class Coordinator {
   StepRecorder& steps() { return steps_; }
   /// Shares the work of a stage (WEIR_WORKER_THREADS).
   ThreadPool& pool() { return pool_; }
+  /// Returns the process that compresses for this rank (WEIR_PIPELINE=process), or null.
+  CompressionProcess* compression_process() { return compression_process_.get(); }
   /// Calls ClockComparison::Await.
   std::optional<JobClock> AwaitClock(std::chrono::milliseconds patience) const {
     return network_->AwaitClock(patience);
@@ -138,6 +141,7 @@ class Coordinator {
   EngineGauges gauges_;
   StepRecorder steps_{*environment_.recorder};
   ThreadPool pool_;
+  const std::unique_ptr<CompressionProcess> compression_process_;
   Gpus gpus_{settings_.gpu_library, [this] { waiter_.Wake(); }};
   GpuOffers gpu_offers_{settings_};
   PlanFile plan_file_{settings_.plan_filename};

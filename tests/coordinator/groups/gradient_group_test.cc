@@ -1,12 +1,15 @@
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <algorithm>
+#include <functional>
 #include <mutex>
 #include <random>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "coordinator/engine/engine_impl.h"
 #include "weir/engine.h"
 
 namespace weir {
@@ -28,9 +31,10 @@ struct Model {
 };
 
 /// Runs `steps` steps with gradients that depend on seed, rank, step and tensor only, and returns
-/// every update that rank `watched` received.
+/// every update that rank `watched` received. `disturb` is called in the middle of each.
 std::vector<float> Train(int ranks, int watched, const Options& compression, int steps,
-                         const Settings& settings = {}, int first_tensor = 0) {
+                         const Settings& settings = {}, int first_tensor = 0,
+                         const std::function<void(Engine&, int)>& disturb = {}) {
   const Model model;
   std::vector<float> seen;
   RunLocal(
@@ -56,6 +60,7 @@ std::vector<float> Train(int ranks, int watched, const Options& compression, int
             for (float& g : gradients[i]) g = normal(random);
             group->Submit(i, {gradients[i].data(), DType::kFloat32, model.shapes[i]},
                           {updates[i].data(), DType::kFloat32, model.shapes[i]});
+            if (disturb && k == count / 2) disturb(engine, step);
           }
           group->EndStep();
           group->WaitStep();
@@ -104,10 +109,26 @@ TEST_P(Groups, AllRanksReceiveTheSameBits) {
   EXPECT_EQ(first, Train(ranks, ranks - 1, kDgc, 20));
 }
 
-TEST_P(Groups, SerialAndThreadedPipelinesGiveTheSameBits) {
-  Settings serial;
-  serial.pipeline = PipelineMode::kSerial;
-  EXPECT_EQ(Train(GetParam(), 0, kDgc, 20), Train(GetParam(), 0, kDgc, 20, serial));
+TEST_P(Groups, EveryPipelineGivesTheSameBits) {
+  const std::vector<float> in_threads = Train(GetParam(), 0, kDgc, 20);
+  for (const PipelineMode mode : {PipelineMode::kSerial, PipelineMode::kProcess}) {
+    Settings other;
+    other.pipeline = mode;
+    EXPECT_EQ(Train(GetParam(), 0, kDgc, 20, other), in_threads);
+  }
+}
+
+TEST_P(Groups, ACompressionProcessThatDiesChangesNoBit) {
+  Settings apart;
+  apart.pipeline = PipelineMode::kProcess;
+  const auto kill_one = [](Engine& engine, int step) {
+    if (step != 10 + engine.rank()) return;
+    CompressionProcess* const process = dynamic_cast<EngineImpl&>(engine).compression_process();
+    ASSERT_NE(process, nullptr);
+    EXPECT_TRUE(process->alive()) << "it has done the steps so far";
+    kill(process->pid(), SIGKILL);
+  };
+  EXPECT_EQ(Train(GetParam(), 0, kDgc, 20, apart, 0, kill_one), Train(GetParam(), 0, kDgc, 20));
 }
 
 TEST_P(Groups, TheOrderOfSubmissionDoesNotChangeTheResult) {

@@ -35,7 +35,79 @@ void AddLinear(Model& model, const std::string& name, std::int64_t out, std::int
   model.push_back({name + ".bias", Shape{out}});
 }
 
+void AddBiasedConvolution(Model& model, const std::string& name, std::int64_t out, std::int64_t in,
+                          std::int64_t side) {
+  AddConvolution(model, name, out, in, side);
+  model.push_back({name + ".bias", Shape{out}});
+}
+
 }  // namespace
+
+std::vector<NamedShape> ResNet20() {
+  Model model;
+  AddConvolution(model, "conv1", 16, 3, 3);
+  AddBatchNorm(model, "bn1", 16);
+  std::int64_t in = 16;
+  for (int stage = 0; stage < 3; ++stage) {
+    const std::int64_t width = std::int64_t{16} << stage;
+    for (int block = 0; block < 3; ++block) {
+      const std::string name = "layer" + std::to_string(stage + 1) + "." + std::to_string(block);
+      AddConvolution(model, name + ".conv1", width, in, 3);
+      AddBatchNorm(model, name + ".bn1", width);
+      AddConvolution(model, name + ".conv2", width, width, 3);
+      AddBatchNorm(model, name + ".bn2", width);
+      in = width;
+    }
+  }
+  AddLinear(model, "fc", 10, in);
+  return model;
+}
+
+std::vector<NamedShape> GoogLeNet() {
+  Model model;
+  AddBiasedConvolution(model, "conv1", 64, 3, 7);
+  AddBiasedConvolution(model, "conv2.reduce", 64, 64, 1);
+  AddBiasedConvolution(model, "conv2", 192, 64, 3);
+  struct Inception {
+    const char* name;
+    std::int64_t one, reduce3, three, reduce5, five, pool;
+  };
+  constexpr Inception kInceptions[] = {
+      {"3a", 64, 96, 128, 16, 32, 32},     {"3b", 128, 128, 192, 32, 96, 64},
+      {"4a", 192, 96, 208, 16, 48, 64},    {"4b", 160, 112, 224, 24, 64, 64},
+      {"4c", 128, 128, 256, 24, 64, 64},   {"4d", 112, 144, 288, 32, 64, 64},
+      {"4e", 256, 160, 320, 32, 128, 128}, {"5a", 256, 160, 320, 32, 128, 128},
+      {"5b", 384, 192, 384, 48, 128, 128}};
+  std::int64_t in = 192;
+  for (const Inception& one : kInceptions) {
+    const std::string name = std::string("inception") + one.name;
+    AddBiasedConvolution(model, name + ".1x1", one.one, in, 1);
+    AddBiasedConvolution(model, name + ".3x3.reduce", one.reduce3, in, 1);
+    AddBiasedConvolution(model, name + ".3x3", one.three, one.reduce3, 3);
+    AddBiasedConvolution(model, name + ".5x5.reduce", one.reduce5, in, 1);
+    AddBiasedConvolution(model, name + ".5x5", one.five, one.reduce5, 5);
+    AddBiasedConvolution(model, name + ".pool", one.pool, in, 1);
+    in = one.one + one.three + one.five + one.pool;
+  }
+  AddLinear(model, "fc", 1000, in);
+  return model;
+}
+
+std::vector<NamedShape> Vgg16() {
+  Model model;
+  constexpr std::int64_t kWidths[] = {64,  64,  128, 128, 256, 256, 256,
+                                      512, 512, 512, 512, 512, 512};
+  std::int64_t in = 3;
+  int number = 0;
+  for (const std::int64_t width : kWidths) {
+    AddBiasedConvolution(model, "conv" + std::to_string(++number), width, in, 3);
+    in = width;
+  }
+  AddLinear(model, "fc1", 4096, 512 * 7 * 7);
+  AddLinear(model, "fc2", 4096, 4096);
+  AddLinear(model, "fc3", 1000, 4096);
+  return model;
+}
 
 std::vector<NamedShape> ResNet50() {
   Model model;

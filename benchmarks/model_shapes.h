@@ -17,6 +17,13 @@ struct NamedShape {
 ///
 /// ResNet-50 (He et al., 2016): 25,557,032 parameters.
 std::vector<NamedShape> ResNet50();
+/// ResNet-20 for CIFAR-10 (the same paper): 272,474 parameters.
+std::vector<NamedShape> ResNet20();
+/// GoogLeNet (Szegedy et al., 2015) with biases, without its auxiliary classifiers: 6,998,552
+/// parameters.
+std::vector<NamedShape> GoogLeNet();
+/// VGG-16 (Simonyan and Zisserman, 2015): 138,357,544 parameters.
+std::vector<NamedShape> Vgg16();
 /// AlexNet as in Caffe, with groups: 60,965,224 parameters.
 std::vector<NamedShape> AlexNet();
 /// The word-level PTB language model of the DGC paper: two LSTM layers of 1,500 units with two

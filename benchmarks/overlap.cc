@@ -11,9 +11,9 @@
 #include "benchmarks/byte_lm_rank.h"
 #include "benchmarks/main.h"
 #include "benchmarks/report.h"
+#include "benchmarks/step_split.h"
 #include "common/clock.h"
 #include "coordinator/engine/local_job.h"
-#include "metrics/steps/exposed_time.h"
 #include "tests/ops/transport/delayed_transport.h"
 
 namespace weir::bench {
@@ -25,30 +25,6 @@ struct Options {
   int steps = 12;
   int rounds = 60;
 };
-
-/// Times of one step, in milliseconds. Exposed is the time that the training thread waited: inside
-/// a submission or in the wait at the end of the step.
-struct Split {
-  double step = 0;
-  double compression = 0;  ///< Pack, Compress, Merge and Unpack, on any thread.
-  double exposed_compression = 0;
-  double exposed_exchange = 0;
-};
-
-double Milliseconds(std::int64_t ns) { return static_cast<double>(ns) / 1e6; }
-
-std::int64_t CoveredNs(const std::vector<Interval>& intervals,
-                       const std::vector<Interval>& windows) {
-  std::int64_t covered = 0;
-  for (const Interval& window : windows) covered += weir::CoveredNs(intervals, window);
-  return covered;
-}
-
-bool Exchanges(Stage stage) { return stage == Stage::kNegotiate || stage == Stage::kExchange; }
-bool Compresses(Stage stage) {
-  return stage == Stage::kPack || stage == Stage::kCompress || stage == Stage::kMerge ||
-         stage == Stage::kUnpack;
-}
 
 /// One rank's model and engine in one pipeline mode.
 class Rank {
@@ -70,7 +46,7 @@ class Rank {
     waits.push_back({.start_ns = NowNs()});
     rank_.trainer().ApplyStep();
     waits.back().end_ns = NowNs();
-    return SplitUp(waits.back().end_ns - start, waits, first);
+    return SplitOf(rank_.engine().recorder(), first, waits.back().end_ns - start, waits);
   }
 
   /// Takes part in a step without computing anything.
@@ -80,48 +56,12 @@ class Rank {
   }
 
  private:
-  Split SplitUp(std::int64_t step_ns, const std::vector<Interval>& waits, std::uint64_t first) {
-    std::array<StageRecord, 256> records;
-    const std::size_t count = rank_.engine().recorder().Read(first, records).count;
-    std::vector<Interval> exchange;
-    std::vector<Interval> compression;
-    std::vector<Interval> both;
-    std::int64_t compression_ns = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      const Interval interval{records[i].start_ns, records[i].end_ns};
-      if (Exchanges(records[i].stage)) exchange.push_back(interval);
-      if (Compresses(records[i].stage)) {
-        compression.push_back(interval);
-        compression_ns += interval.end_ns - interval.start_ns;
-      }
-    }
-    both = compression;
-    both.insert(both.end(), exchange.begin(), exchange.end());
-    const std::int64_t exposed_compression = CoveredNs(compression, waits);
-    return {.step = Milliseconds(step_ns),
-            .compression = Milliseconds(compression_ns),
-            .exposed_compression = Milliseconds(exposed_compression),
-            // Time of both is counted as compression, against the pipeline.
-            .exposed_exchange = Milliseconds(CoveredNs(both, waits) - exposed_compression)};
-  }
-
   ByteLmRank rank_;
 };
 
 constexpr std::array kModes = {PipelineMode::kSerial, PipelineMode::kThread};
 /// By mode, the medians of each round's steps.
 using Series = std::array<std::vector<Split>, kModes.size()>;
-
-Split MedianOf(const std::vector<Split>& splits) {
-  const auto median = [&](double Split::*member) {
-    std::vector<double> values;
-    values.reserve(splits.size());
-    for (const Split& split : splits) values.push_back(split.*member);
-    return Median(values);
-  };
-  return {median(&Split::step), median(&Split::compression), median(&Split::exposed_compression),
-          median(&Split::exposed_exchange)};
-}
 
 struct Setup {
   std::string name;

@@ -7,8 +7,8 @@ namespace weir {
 
 class ThreadPool;
 
-/// What a compressor needs to know about the step it works in. Same on all ranks, but for
-/// gradient_scale, rank and pool.
+/// What a compressor needs to know about the step it works in (process::Context has the same). Same
+/// on all ranks, but for gradient_scale, rank and pool.
 struct StepContext {
   std::int64_t step = 0;       ///< Optimizer step, from 0.
   bool dense_phase = false;    ///< Before rampup_begin_step: gradients travel uncompressed.

@@ -80,16 +80,26 @@ def lstm():
             Layer("decoder", ((words,),), words * units)]
 
 
-def gpt():
-    """51,475,968 parameters: 8 layers of width 512, 50,257 words, 1,024 positions (Radford et al. 2019). The
-    embedding is the decoder's matrix, too."""
+def _decoder(words):
+    """8 layers of width 512, and 1,024 positions (Radford et al. 2019). The embedding is the decoder's matrix,
+    too."""
     width, layers = 512, []
     for i in range(8):
         layers += [_norm(f"h{i}.ln1", width, 1), _linear(f"h{i}.qkv", 3 * width, width),
                    _linear(f"h{i}.proj", width, width), _norm(f"h{i}.ln2", width, 1),
                    _linear(f"h{i}.fc", 4 * width, width), _linear(f"h{i}.out", width, 4 * width)]
-    return [Layer("words", ((50257, width),), width), Layer("positions", ((1024, width),), width), *layers,
+    return [Layer("words", ((words, width),), width), Layer("positions", ((1024, width),), width), *layers,
             _norm("ln", width, 1)]
+
+
+def gpt():
+    """51,475,968 parameters: the words of GPT-2."""
+    return _decoder(50257)
+
+
+def small_gpt():
+    """30,864,384 parameters: 10,000 words."""
+    return _decoder(10000)
 
 
 def many(count):
@@ -104,7 +114,7 @@ def tiny():
 
 
 SETS = {"vgg16": vgg16, "resnet50": resnet50, "lstm": lstm, "gpt": gpt,
-        "small-200": lambda: many(200), "small-2000": lambda: many(2000), "tiny": tiny}
+        "small-gpt": small_gpt, "small-200": lambda: many(200), "small-2000": lambda: many(2000), "tiny": tiny}
 
 
 def elements(layers):

@@ -26,10 +26,11 @@ std::vector<SettingRow> MakeTable() {
       {.name = "SCHEDULING_CREDIT",
        .member = &S::scheduling_credit_bytes,
        .allowed = "bytes, 0 to 1099511627776",
-       .help = "Bytes posted to send behind which no later bucket posts more, so that buckets end "
-               "one after "
-               "the other; less than a chunk (1 MiB on a fast network): each waits for the one "
-               "before it.",
+       .help =
+           "Bytes posted to send behind which no later dense bucket posts more, so that large "
+           "buckets "
+           "end one after the other; less than a chunk (1 MiB on a fast network): each waits for "
+           "the one before it.",
        .max = kMaxBytes},
       {.name = "CYCLE_TIME",
        .alias = "CYCLE_TIME",
@@ -50,7 +51,7 @@ std::vector<SettingRow> MakeTable() {
        .member = &S::pipeline,
        .allowed = "serial, thread or process",
        .help = "Runs compression on threads of its own, beside the exchange (thread), in a process "
-               "of its own (process), or in the program's thread (serial)."},
+               "of its own (process), or in whatever thread moves the bucket on (serial)."},
       {.name = "WORKER_THREADS",
        .alias = "",
        .member = &S::worker_threads,

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <filesystem>
 #include <system_error>
 
@@ -20,12 +21,13 @@ namespace {
 
 std::string OwnProgram() {
   const std::filesystem::path own = OwnFolder();
+  std::error_code trouble;
   for (const char* folder : {"bin", "../bin", "../../bin", "."}) {
     const std::filesystem::path path = (own / folder / "weir-compressor").lexically_normal();
-    if (std::filesystem::exists(path)) return path.string();
+    if (!own.empty() && std::filesystem::exists(path, trouble)) return path.string();
   }
   throw Error("there is no weir-compressor in " + own.string() +
-              " or in bin beside it: WEIR_PIPELINE=process " + "needs it, thread does not");
+              " or in bin beside it: WEIR_PIPELINE=process needs it, thread does not");
 }
 
 }  // namespace
@@ -52,18 +54,33 @@ CompressionProcess::CompressionProcess(int threads, const std::string& program) 
 }
 
 CompressionProcess::~CompressionProcess() {
-  socket_.reset();  // It ends then.
+  if (alive_ && !forked()) End();
+}
+
+int CompressionProcess::End() {
+  // A process that the program has forked may hold the socket open; and nothing there is to be
+  // saved.
+  kill(pid_, SIGKILL);
   int status = 0;
-  if (alive_ && fork_generation_ == ForkGeneration()) waitpid(pid_, &status, 0);
+  while (waitpid(pid_, &status, 0) < 0) {
+    if (errno != EINTR) return 0;
+  }
+  return status;
+}
+
+void CompressionProcess::CheckOwner() const {
+  if (forked()) {
+    throw ShutDown(
+        "the memory of this process's compressors belongs to the process that it was forked from");
+  }
 }
 
 std::optional<process::Reply> CompressionProcess::Ended() {
   if (!alive_.exchange(false)) return std::nullopt;
-  int status = 0;
-  const bool known = waitpid(pid_, &status, 0) == pid_;
+  const int status = End();
   std::string how;
-  if (known && WIFSIGNALED(status)) how = " by signal " + std::to_string(WTERMSIG(status));
-  if (known && WIFEXITED(status)) how = " with exit code " + std::to_string(WEXITSTATUS(status));
+  if (WIFSIGNALED(status)) how = " by signal " + std::to_string(WTERMSIG(status));
+  if (WIFEXITED(status)) how = " with exit code " + std::to_string(WEXITSTATUS(status));
   LogWarning(
       "the compression process (process {}) has ended{}: its work goes on in threads of the "
       "program",
@@ -73,6 +90,7 @@ std::optional<process::Reply> CompressionProcess::Ended() {
 
 std::optional<std::uint32_t> CompressionProcess::Open(const Slot& slot,
                                                       const process::Description& description) {
+  CheckOwner();
   std::lock_guard lock(mutex_);
   if (!alive_) return std::nullopt;
   const process::Request request{
@@ -86,20 +104,21 @@ std::optional<std::uint32_t> CompressionProcess::Open(const Slot& slot,
     return std::nullopt;
   }
   if (!reply->ok) {
-    LogInfo("the compression process does not compress '{}': {}", description.tensor.name,
-            reply->error.data());
+    LogWarning("'{}' is compressed in the program, because the compression process refuses it: {}",
+               description.tensor.name, reply->error.data());
     return std::nullopt;
   }
   return opened_++;
 }
 
 void CompressionProcess::Post(const process::Request& request) {
+  if (forked()) return;
   std::lock_guard lock(mutex_);
-  if (alive_ && fork_generation_ == ForkGeneration() && !process::Send(socket_.get(), request))
-    Ended();
+  if (alive_ && !process::Send(socket_.get(), request)) Ended();
 }
 
 std::optional<process::Reply> CompressionProcess::Call(const process::Request& request) {
+  CheckOwner();
   std::lock_guard lock(mutex_);
   if (!alive_ || !process::Send(socket_.get(), request)) return Ended();
   std::optional<process::Reply> reply = process::ReceiveReply(socket_.get());

@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -40,7 +39,13 @@ class CompressionProcess {
   /// Sends one and waits for its reply; nothing if the process has ended.
   std::optional<process::Reply> Call(const process::Request& request);
 
+  /// Throws ShutDown in a process that the program has forked.
+  void CheckOwner() const;
+
  private:
+  bool forked() const { return fork_generation_ != ForkGeneration(); }
+  /// Ends it. Returns its status, as waitpid does.
+  int End();
   /// With the lock held.
   std::optional<process::Reply> Ended();
 
@@ -49,7 +54,7 @@ class CompressionProcess {
   std::mutex mutex_;
   std::uint32_t opened_ = 0;
   std::atomic<bool> alive_ = true;
-  const std::uint64_t fork_generation_ = ForkGeneration();  ///< A forked program leaves it alone.
+  const std::uint64_t fork_generation_ = ForkGeneration();
 };
 
 }  // namespace weir

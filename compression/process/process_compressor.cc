@@ -11,6 +11,11 @@ namespace weir {
 using process::Ask;
 using process::Request;
 
+namespace {
+// Fewer take less time here than their way there and back, about 50 us.
+constexpr std::size_t kLeastElements = std::size_t{1} << 15;
+}  // namespace
+
 ProcessCompressor::ProcessCompressor(CompressionProcess& process, std::unique_ptr<Compressor> local,
                                      std::unique_ptr<Slot> slot, std::uint32_t number)
     : process_(process), local_(std::move(local)), slot_(std::move(slot)), number_(number) {}
@@ -20,14 +25,16 @@ ProcessCompressor::~ProcessCompressor() { process_.Post(RequestFor(Ask::kClose))
 std::unique_ptr<Compressor> ProcessCompressor::Make(CompressionProcess& process,
                                                     const process::Description& description,
                                                     std::unique_ptr<Compressor> local) {
-  const bool is_apart = !local->summable() && !local->remembers_means() &&
-                        local->factors() == nullptr && local->joint() == nullptr;
+  const bool is_apart = description.tensor.elements() >= kLeastElements && !local->summable() &&
+                        !local->remembers_means() && local->factors() == nullptr &&
+                        local->joint() == nullptr;
   if (!is_apart) return local;
   auto slot = std::make_unique<Slot>(Slot::Size{
       .elements = description.tensor.elements(),
       .payload_bytes = std::max(local->MaxEncodedBytes(1.0), local->MaxEncodedBytes(0.0)),
       .state_floats = StateFloats(*local)});
   const std::optional<std::uint32_t> number = process.Open(*slot, description);
+  slot->CloseFd();
   if (!number) return local;
   return std::unique_ptr<Compressor>(
       new ProcessCompressor(process, std::move(local), std::move(slot), *number));
@@ -36,6 +43,7 @@ std::unique_ptr<Compressor> ProcessCompressor::Make(CompressionProcess& process,
 Request ProcessCompressor::RequestFor(Ask ask) const { return {.ask = ask, .tensor = number_}; }
 
 void ProcessCompressor::Keep() {
+  process_.CheckOwner();
   if (!encoded_ || slot_->state() == Slot::State::kFree || slot_->state() == Slot::State::kSent)
     return;
   std::size_t to = 0;
@@ -66,6 +74,7 @@ std::size_t ProcessCompressor::Recover() {
     return 0;
   }
   ReadImage(slot_->image(encoded_->before), *local_);
+  non_finite_ = encoded_->non_finite;  // What follows is counted here.
   const std::size_t bytes = local_->Encode(encoded_->context, slot_->gradient(), slot_->payload());
   if (encoded_->reverted) local_->Revert();
   encoded_.reset();
@@ -80,6 +89,7 @@ void ProcessCompressor::Take() {
 }
 
 void ProcessCompressor::Give() {
+  process_.CheckOwner();
   std::size_t to = 0;
   while (to == marked_) ++to;
   WriteImage(*local_, slot_->image(to));
@@ -90,13 +100,14 @@ void ProcessCompressor::Give() {
 std::size_t ProcessCompressor::Encode(const StepContext& context, std::span<const float> gradient,
                                       std::span<std::byte> payload) {
   WEIR_CHECK(gradient.size() == slot_->gradient().size());
+  process_.CheckOwner();
   if (!process_.alive()) Recover();
   if (!is_here_) AwaitImage();
   if (is_here_ && process_.alive()) Give();
   if (is_here_) return local_->Encode(context, gradient, payload);
   std::ranges::copy(gradient, slot_->gradient().begin());
   slot_->state() = Slot::State::kFilled;
-  encoded_ = {.context = context, .before = image_};
+  encoded_ = {.context = context, .before = image_, .non_finite = non_finite_};
   encoded_->context.pool = nullptr;
   Request request = RequestFor(Ask::kEncode);
   request.context = process::Context(context);
@@ -115,22 +126,23 @@ std::size_t ProcessCompressor::Encode(const StepContext& context, std::span<cons
 }
 
 void ProcessCompressor::Revert() {
-  if (!process_.alive()) Recover();
   if (is_here_) return local_->Revert();
   if (!encoded_) return;
   encoded_->reverted = true;
-  if (!process_.Call(RequestFor(Ask::kRevert))) {
+  const auto reply = process_.Call(RequestFor(Ask::kRevert));
+  if (!reply) {
     Recover();
     return;
   }
+  if (!reply->ok) throw Error(std::string("the compression process: ") + reply->error.data());
   slot_->state() = Slot::State::kCompressed;  // The image, if there is one, is of before.
 }
 
 void ProcessCompressor::Mark() {
   if (!is_here_) AwaitImage();
   marked_.reset();
-  if (!process_.alive()) return local_->Mark();
-  if (is_here_) Give();
+  if (is_here_ && process_.alive()) Give();
+  if (is_here_) return local_->Mark();
   marked_ = image_;
 }
 

@@ -24,9 +24,9 @@ namespace weir {
 class ProcessCompressor final : public Compressor {
  public:
   /// Returns one that stands for `local`, which has just been made from the description. Returns
-  /// `local` itself where there is no gain (its payloads are whole arrays, or it remembers means),
-  /// where several tensors are compressed together, or if the process does not know such
-  /// compressors.
+  /// `local` itself where there is no gain (few elements, payloads that are whole arrays,
+  /// remembered means), where several tensors are compressed together, or if the process does not
+  /// know such compressors.
   static std::unique_ptr<Compressor> Make(CompressionProcess& process,
                                           const process::Description& description,
                                           std::unique_ptr<Compressor> local);
@@ -83,8 +83,9 @@ class ProcessCompressor final : public Compressor {
   /// The last Encode there, until the next one.
   struct Encoded {
     StepContext context;
-    std::size_t before;     ///< Image of the memory before it.
-    bool reverted = false;  ///< Undone since.
+    std::size_t before;        ///< Image of the memory before it.
+    std::uint64_t non_finite;  ///< Counted before it.
+    bool reverted = false;     ///< Undone since.
   };
   process::Request RequestFor(process::Ask ask) const;
   /// Lets the process write an image, unless it has been asked to; does not wait.
@@ -105,8 +106,8 @@ class ProcessCompressor final : public Compressor {
   const std::unique_ptr<Slot> slot_;
   const std::uint32_t number_;  ///< In the process.
 
-  bool is_here_ = false;      ///< The memory is local_'s.
-  bool is_loaded_ = true;     ///< If not here: the process has read image_.
+  bool is_here_ = true;       ///< The memory is local_'s.
+  bool is_loaded_ = false;    ///< If not here: the process has read image_.
   std::size_t image_ = 0;     ///< The last complete image, or the one that is being written.
   std::uint64_t images_ = 0;  ///< Asked for so far.
   std::optional<Encoded> encoded_;

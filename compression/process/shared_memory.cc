@@ -25,9 +25,14 @@ UniqueFd NewMemory(std::size_t bytes) {
 
 }  // namespace
 
-SharedMemory::SharedMemory(std::size_t bytes) : SharedMemory(NewMemory(bytes), bytes) {}
+SharedMemory::SharedMemory(std::size_t bytes) : fd_(NewMemory(bytes)) { Map(bytes); }
 
 SharedMemory::SharedMemory(UniqueFd fd, std::size_t bytes) : fd_(std::move(fd)) {
+  Map(bytes);
+  Close();
+}
+
+void SharedMemory::Map(std::size_t bytes) {
   void* const mapped =
       mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd_.get(), 0);
   if (mapped == MAP_FAILED) Refuse(bytes);

@@ -37,6 +37,7 @@ class Slot {
   Slot(UniqueFd fd, const Size& size) : memory_(std::move(fd), BytesOf(size)), size_(size) {}
 
   int fd() const { return memory_.fd(); }
+  void CloseFd() { memory_.Close(); }
   const Size& size() const { return size_; }
   std::atomic<State>& state() const { return header().state; }
   /// Number of the last image that is complete, as the program counts them.
@@ -69,7 +70,7 @@ class Slot {
   static std::size_t BytesOf(const Size& size) {
     return ImagesAt(size) + kImages * Rounded(size.state_floats * sizeof(float));
   }
-  /// Zero in new memory: a header that nobody has written.
+  /// New memory is zero: the slot is free, and no image is written.
   Header& header() const { return *reinterpret_cast<Header*>(memory_.bytes().data()); }
   std::span<float> Floats(std::size_t at, std::size_t count) const {
     return {reinterpret_cast<float*>(memory_.bytes().data() + at), count};

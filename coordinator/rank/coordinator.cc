@@ -29,10 +29,7 @@ int PoolThreads(const Settings& settings, int local_size) {
 Coordinator::Coordinator(const Settings& settings, RankEnvironment environment)
     : settings_(settings),
       environment_(std::move(environment)),
-      pool_(PoolThreads(settings, environment_.local_size), "weir-pool"),
-      compression_process_(settings.pipeline == PipelineMode::kProcess
-                               ? std::make_unique<CompressionProcess>(pool_.threads())
-                               : nullptr) {
+      pool_(PoolThreads(settings, environment_.local_size), "weir-pool") {
   pipeline_ = std::make_unique<Pipeline>(
       WorkerCount(settings_), environment_.recorder, &gauges_,
       Pipeline::Callbacks{
@@ -58,6 +55,17 @@ Coordinator::Coordinator(const Settings& settings, RankEnvironment environment)
   set_changes_ = std::make_unique<SetChanges>(
       rank(), ending_, process_sets(),
       [this](Submission change) { Wait(Submit(process_sets().global(), std::move(change))); });
+  if (settings_.pipeline == PipelineMode::kProcess) StartCompressionProcess();
+}
+
+void Coordinator::StartCompressionProcess() {
+  try {
+    compression_process_ = std::make_unique<CompressionProcess>(pool_.threads());
+  } catch (...) {
+    Fail(std::current_exception());  // The others are to hear why.
+    Shutdown();
+    throw;
+  }
 }
 
 Coordinator::~Coordinator() { Shutdown(); }

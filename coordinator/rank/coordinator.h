@@ -115,6 +115,7 @@ class Coordinator {
   void Shutdown();
 
  private:
+  void StartCompressionProcess();
   /// Deadline of a wait: a setting, and the time of the last progress, from which it counts (a time
   /// of NowNs; empty: it counts from the beginning).
   struct Patience {
@@ -141,7 +142,7 @@ class Coordinator {
   EngineGauges gauges_;
   StepRecorder steps_{*environment_.recorder};
   ThreadPool pool_;
-  const std::unique_ptr<CompressionProcess> compression_process_;
+  std::unique_ptr<CompressionProcess> compression_process_;
   Gpus gpus_{settings_.gpu_library, [this] { waiter_.Wake(); }};
   GpuOffers gpu_offers_{settings_};
   PlanFile plan_file_{settings_.plan_filename};

@@ -15,7 +15,7 @@ enum class LogLevel { kTrace, kDebug, kInfo, kWarning, kError, kFatal };
 enum class PipelineMode {
   kSerial,  ///< The thread that completed the bucket or its exchange; for comparison.
   kThread,  ///< Worker threads compress and merge, next to the exchange.
-  /// As kThread, but a process of its own compresses; its memory takes three to four times as
+  /// As kThread, but a process of its own compresses; its memory takes about four times as
   /// much (docs/explanation/compression-process.md).
   kProcess,
 };

@@ -31,6 +31,7 @@ std::span<std::byte> ChunkedAllreduce::PartOf(int rank) const {
 }
 
 void ChunkedAllreduce::Start(std::uint32_t operation) {
+  first_to_send_ = 0;
   reduce_.Start(operation);
   const ChunkStream::Options results{.chunk_bytes = reduce_.chunk_bytes(), .kind = kResults};
   for (Peer& peer : peers_) {
@@ -48,8 +49,13 @@ bool ChunkedAllreduce::PollResults() {
   bool done = reduce_.PollSends();
   const bool in_place = task_.in == task_.out;
   std::size_t credit = reduce_.CreditBehind(posted_bytes());
-  for (Peer& peer : peers_) {
+  const std::size_t first = first_to_send_;
+  for (std::size_t i = 0; i < peers_.size(); ++i) {
+    const std::size_t index = (first + i) % peers_.size();
+    Peer& peer = peers_[index];
+    const std::size_t before = credit;
     done &= peer.results_to.Poll(transport_, reduce_.reduced_bytes(), &credit);
+    if (credit != before) first_to_send_ = (index + 1) % peers_.size();
     // In place, results arrive at the memory that pieces leave from.
     done &= peer.results_from.Poll(
         transport_, in_place ? reduce_.sent_bytes(peer.rank) : ChunkStream::kEverything);

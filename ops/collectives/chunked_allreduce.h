@@ -47,6 +47,7 @@ class ChunkedAllreduce final : public Collective {
   ReduceTask task_;
   std::vector<std::size_t> offsets_;  ///< Begins of the parts, in elements; size() + 1 entries.
   std::vector<Peer> peers_;           ///< In the order rank() + 1, rank() + 2, ...
+  std::size_t first_to_send_ = 0;     ///< As ReduceScatter's, of results.
 };
 
 }  // namespace weir

@@ -26,8 +26,8 @@ class Collective {
   virtual bool Poll() = 0;
 
   /// Keeps a large run, from the next Poll on, from posting what would make `posted_bytes` more
-  /// than `bytes`: others go first. Receiving goes on. A run begins without a limit. Without effect
-  /// on small ones.
+  /// than `bytes`: others go first. Receiving goes on. A run begins without a limit. Only
+  /// reductions that travel in chunks heed it.
   virtual void Limit(std::size_t /*bytes*/) {}
   static constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
 

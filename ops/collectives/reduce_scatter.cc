@@ -89,6 +89,7 @@ std::byte* ReduceScatter::Scratch(std::size_t peer, std::size_t chunk) const {
 void ReduceScatter::Start(std::uint32_t operation) {
   operation_ = operation;
   limit_ = kUnlimited;
+  first_to_send_ = 0;
   chunks_ = (part_bytes(transport_.rank()) + chunk_bytes_ - 1) / chunk_bytes_;
   reduced_ = 0;
   for (std::size_t chunk = 0; chunk < std::min(chunks_, kInFlight); ++chunk) ReceivePieces(chunk);
@@ -153,8 +154,12 @@ bool ReduceScatter::Poll() {
 bool ReduceScatter::PollSends() {
   bool done = reduced_ == chunks_;
   std::size_t credit = CreditBehind(posted_bytes());
-  for (Peer& peer : peers_) {
-    done &= peer.pieces_to.Poll(transport_, ChunkStream::kEverything, &credit);
+  const std::size_t first = first_to_send_;
+  for (std::size_t i = 0; i < peers_.size(); ++i) {
+    const std::size_t peer = (first + i) % peers_.size();
+    const std::size_t before = credit;
+    done &= peers_[peer].pieces_to.Poll(transport_, ChunkStream::kEverything, &credit);
+    if (credit != before) first_to_send_ = (peer + 1) % peers_.size();
   }
   return done;
 }

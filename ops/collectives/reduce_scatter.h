@@ -90,6 +90,8 @@ class ReduceScatter final : public Collective {
   std::vector<const std::byte*> sources_;
   std::uint32_t operation_ = 0;
   std::size_t limit_ = kUnlimited;
+  /// Index of the peer that a small credit goes to next. A rank reduces what all others have sent.
+  std::size_t first_to_send_ = 0;
   std::size_t chunks_ = 0;   ///< Chunks of my part.
   std::size_t reduced_ = 0;  ///< Chunks reduced so far.
 };

@@ -77,7 +77,7 @@ bool ChunkStream::Poll(Transport& transport, std::size_t ready, std::size_t* cre
 
 void ChunkStream::Cancel(Transport& transport) {
   for (Pending& pending : in_flight_) pending.Cancel(transport);
-  posted_ = done_ = chunks_ = 0;
+  posted_ = done_ = chunks_ = bytes_ = 0;
 }
 
 }  // namespace weir

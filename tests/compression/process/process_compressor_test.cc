@@ -3,10 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <functional>
+#include <limits>
 #include <random>
 #include <string>
 #include <thread>
@@ -20,8 +24,8 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-constexpr std::size_t kElements = 20000;
-const TensorSpec kTensor{"layer.weight", Shape{100, 200}};
+constexpr std::size_t kElements = 40000;
+const TensorSpec kTensor{"layer.weight", Shape{200, 200}};
 
 const std::vector<CompressionOptions> kChoices = {
     {{"compressor", "dgc"}, {"density", "0.01"}},
@@ -55,17 +59,19 @@ class Pair {
     std::normal_distribution<float> normal;
 
     for (float& x : gradient_) x = normal(random);
+    gradient_[random() % kElements] = std::numeric_limits<float>::quiet_NaN();
     ASSERT_EQ(EncodeWith(*plain, context), EncodeWith(*apart, context)) << "step " << context.step;
     EXPECT_EQ(plain->threshold(), apart->threshold());
   }
   /// Ends a step with both, and compares what they make of the mean.
   void Finish(const StepContext& context) {
-    std::vector<float> mean(gradient_), other(gradient_);
+    std::vector<float> mean(kElements, 0.25f), other(mean);
     plain->Finish(context, mean);
     apart->Finish(context, other);
     EXPECT_EQ(mean, other);
   }
   void CompareStates() {
+    EXPECT_EQ(plain->non_finite_entries(), apart->non_finite_entries());
     const auto mine = plain->State(), its = apart->State();
     ASSERT_EQ(mine.size(), its.size());
     for (std::size_t i = 0; i < mine.size(); ++i) {
@@ -209,7 +215,58 @@ INSTANTIATE_TEST_SUITE_P(States, KilledAt,
                          testing::Values(Slot::State::kFree, Slot::State::kFilled,
                                          Slot::State::kCompressed, Slot::State::kSent));
 
-TEST(CompressionProcessTest, WholeArraysStayInTheProgram) {
+// Another tensor's call has found it dead.
+TEST(CompressionProcessTest, AStepIsRevertedAfterADeathThatIsKnown) {
+  CompressionProcess process(1);
+  Pair pair(process, kChoices[0]), other(process, kChoices[0]);
+  std::mt19937 random(5);
+  for (Pair* one : {&pair, &other}) {
+    one->Encode(ContextOf(2), random);
+    one->Finish(ContextOf(2));
+  }
+  while (pair.slot().state() != Slot::State::kFree) std::this_thread::yield();
+  kill(process.pid(), SIGKILL);
+  other.Encode(ContextOf(3), random);
+  EXPECT_FALSE(process.alive());
+  pair.plain->Revert();
+  pair.apart->Revert();
+  pair.CompareStates();
+  pair.Encode(ContextOf(3), random);
+}
+
+TEST(CompressionProcessTest, EndsThoughAForkedProcessHoldsItsSocket) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe(ends.data()), 0);
+  pid_t forked = -1;
+  {
+    CompressionProcess process(1);
+    Pair pair(process, kChoices[0]);
+    forked = fork();
+    if (forked == 0) {
+      bool refused = false;
+      try {
+        pair.apart->State();
+        std::mt19937 random(1);
+        pair.Encode(ContextOf(2), random);
+      } catch (const ShutDown&) {
+        refused = true;
+      }
+      close(ends[1]);
+      char end = 0;
+      if (read(ends[0], &end, 1) < 0) _exit(2);
+      _exit(refused ? 0 : 1);
+    }
+    std::mt19937 random(1);
+    pair.Encode(ContextOf(2), random);
+  }
+  close(ends[1]);
+  int status = 0;
+  ASSERT_EQ(waitpid(forked, &status, 0), forked);
+  EXPECT_EQ(status, 0) << "it was not refused";
+  close(ends[0]);
+}
+
+TEST(CompressionProcessTest, WhatGainsNothingStaysInTheProgram) {
   CompressionProcess process(1);
   const CompressionOptions bias = {
       {"compressor", "dgc"}, {"density", "0.01"}, {"min_elements", "100000"}};
@@ -222,6 +279,14 @@ TEST(CompressionProcessTest, WholeArraysStayInTheProgram) {
     EXPECT_EQ(ProcessCompressor::Make(process, {options, kTensor}, std::move(local)).get(), before)
         << options.at("compressor");
   }
+}
+
+TEST(CompressionProcessTest, SmallTensorsStayInTheProgram) {
+  CompressionProcess process(1);
+  const TensorSpec small{"small", Shape{100, 100}};
+  auto local = MakeCompressor(kChoices[0], small);
+  const Compressor* const before = local.get();
+  EXPECT_EQ(ProcessCompressor::Make(process, {kChoices[0], small}, std::move(local)).get(), before);
 }
 
 TEST(CompressionProcessTest, AProgramThatIsNotThereIsNamed) {

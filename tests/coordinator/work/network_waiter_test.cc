@@ -62,5 +62,20 @@ TEST(NetworkWaiter, ARoundDeservesLessPatienceThanData) {
   EXPECT_EQ(waiter.NapNs(NetworkWaiter::For::kData, 5'000'000), 200'000);
 }
 
+TEST(NetworkWaiter, WhatComesAfterASleepIsNew) {
+  NetworkWaiter waiter;
+  waiter.Moved(0);
+  waiter.Sleep(1);
+  EXPECT_EQ(waiter.NapNs(NetworkWaiter::For::kRound, NowNs()), 0);
+}
+
+TEST(NetworkWaiter, APauseMayBeANap) {
+  NetworkWaiter waiter;
+  const std::int64_t now = NowNs();
+  waiter.Moved(now - 30'000'000);
+  waiter.Pause(NetworkWaiter::For::kData, now);
+  EXPECT_GE(NowNs() - now, 3'000'000);
+}
+
 }  // namespace
 }  // namespace weir

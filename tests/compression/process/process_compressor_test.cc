@@ -190,6 +190,8 @@ TEST_P(KilledAt, TheStepIsTakenWhole) {
   const Slot::State state = GetParam();
   std::jthread killer;
   if (state == Slot::State::kFilled) {
+    // Or it is stopped over the image of the step before, for which everybody waits.
+    while (pair.slot().state() != Slot::State::kFree) std::this_thread::yield();
     kill(process.pid(), SIGSTOP);
     killer = std::jthread([&] {
       while (pair.slot().state() != Slot::State::kFilled) std::this_thread::yield();
@@ -211,9 +213,15 @@ TEST_P(KilledAt, TheStepIsTakenWhole) {
   pair.CompareStates();
 }
 
+std::string NameOfState(const testing::TestParamInfo<Slot::State>& state) {
+  constexpr std::array kNames = {"Free", "Filled", "Compressed", "Sent"};
+  return kNames[static_cast<std::size_t>(state.param)];
+}
+
 INSTANTIATE_TEST_SUITE_P(States, KilledAt,
                          testing::Values(Slot::State::kFree, Slot::State::kFilled,
-                                         Slot::State::kCompressed, Slot::State::kSent));
+                                         Slot::State::kCompressed, Slot::State::kSent),
+                         NameOfState);
 
 // Another tensor's call has found it dead.
 TEST(CompressionProcessTest, AStepIsRevertedAfterADeathThatIsKnown) {

@@ -110,7 +110,7 @@ TEST(Settings, ABadValueIsAnErrorThatNamesVariableValueAndWhatIsAllowed) {
                                           {"WEIR_CYCLE_TIME", "nan"},
                                           {"WEIR_METRICS_PORT", "65536"},
                                           {"WEIR_TIMEOUT_SECONDS", "0"},
-                                          {"WEIR_PIPELINE", "process"},
+                                          {"WEIR_PIPELINE", "parallel"},
                                           {"WEIR_DETERMINISTIC", "maybe"},
                                           {"WEIR_COMPRESSION", "dgc,k=1"}}) {
     EXPECT_THAT(ErrorOf({{variable, value}}), HasSubstr(variable + "=" + value));

@@ -32,7 +32,7 @@ def parsed():
     parser.add_argument("--rates", type=rates, default=",".join(TARGETS), metavar="LIST",
                         help="as tc writes them (%(default)s)")
     parser.add_argument("--columns", type=list_of(COLUMNS), metavar="LIST",
-                        default="ddp,weir-dense,weir-dgc,weir-dgc-split,weir-dgc-cross,weir-auto",
+                        default="ddp,weir-dense,weir-dgc,weir-dgc-split,weir-auto",
                         help="what is compared (%(default)s)")
     parser.add_argument("--rounds", type=count, default=3, help="visits of each column (%(default)s)")
     parser.add_argument("--steps", type=count, default=8, help="of a visit (%(default)s)")

@@ -86,6 +86,22 @@ bool SendBytes(int socket, std::span<const std::byte> bytes) {
          static_cast<ssize_t>(bytes.size());
 }
 
+/// A request with room for a descriptor beside it, as the system's calls take it.
+struct WithDescriptor {
+  explicit WithDescriptor(Request& request) : part{&request, sizeof(request)} {
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+  }
+  WithDescriptor(const WithDescriptor&) = delete;
+  WithDescriptor& operator=(const WithDescriptor&) = delete;
+
+  iovec part;
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  msghdr message{};
+};
+
 /// True if a message of exactly that size came.
 bool ReceiveBytes(int socket, std::span<std::byte> bytes) {
   return Retried([&] { return recv(socket, bytes.data(), bytes.size(), 0); }) ==
@@ -101,20 +117,14 @@ bool Send(int socket, const Request& request) {
 bool SendOpen(int socket, Request request, const Slot& slot, const Description& description) {
   const std::vector<std::byte> text = BytesOf(description);
   request.text_bytes = static_cast<std::uint32_t>(text.size());
-  iovec part{&request, sizeof(request)};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = control.size();
-  cmsghdr* const header = CMSG_FIRSTHDR(&message);
+  WithDescriptor with(request);
+  cmsghdr* const header = CMSG_FIRSTHDR(&with.message);
   header->cmsg_level = SOL_SOCKET;
   header->cmsg_type = SCM_RIGHTS;
   header->cmsg_len = CMSG_LEN(sizeof(int));
   const int fd = slot.fd();
   std::memcpy(CMSG_DATA(header), &fd, sizeof(int));
-  return Retried([&] { return sendmsg(socket, &message, MSG_NOSIGNAL); }) > 0 &&
+  return Retried([&] { return sendmsg(socket, &with.message, MSG_NOSIGNAL); }) > 0 &&
          SendBytes(socket, text);
 }
 
@@ -124,16 +134,10 @@ bool Send(int socket, const Reply& reply) {
 
 std::optional<Request> ReceiveRequest(int socket, UniqueFd& fd) {
   Request request;
-  iovec part{&request, sizeof(request)};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = control.size();
-  const ssize_t bytes = Retried([&] { return recvmsg(socket, &message, MSG_CMSG_CLOEXEC); });
+  WithDescriptor with(request);
+  const ssize_t bytes = Retried([&] { return recvmsg(socket, &with.message, MSG_CMSG_CLOEXEC); });
   if (bytes != static_cast<ssize_t>(sizeof(request))) return std::nullopt;
-  if (const cmsghdr* const header = CMSG_FIRSTHDR(&message)) {
+  if (const cmsghdr* const header = CMSG_FIRSTHDR(&with.message)) {
     int received = -1;
     std::memcpy(&received, CMSG_DATA(header), sizeof(int));
     fd.reset(received);

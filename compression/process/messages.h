@@ -48,11 +48,10 @@ struct Request {
   Ask ask = Ask::kAwait;
   std::uint32_t tensor = 0;   ///< Its number, from 0 in the order of kOpen.
   std::int32_t load = kNone;  ///< kEncode: image that the compressor's memory is read from, before.
-  std::int32_t image = kNone;      ///< kKeep: where it is written,
-  std::uint64_t image_number = 0;  ///< and what Slot::images_written becomes.
-  Context context;                 ///< kEncode.
-  Slot::Size size;                 ///< kOpen; the slot's descriptor comes with the message,
-  std::uint32_t text_bytes = 0;    ///< and a Description of so many bytes in the next one.
+  std::int32_t image = kNone;    ///< kKeep: where it is written.
+  Context context;               ///< kEncode.
+  Slot::Size size;               ///< kOpen; the slot's descriptor comes with the message,
+  std::uint32_t text_bytes = 0;  ///< and a Description of so many bytes in the next one.
 };
 
 struct Reply {

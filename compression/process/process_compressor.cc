@@ -42,17 +42,20 @@ std::unique_ptr<Compressor> ProcessCompressor::Make(CompressionProcess& process,
 
 Request ProcessCompressor::RequestFor(Ask ask) const { return {.ask = ask, .tensor = number_}; }
 
+std::size_t ProcessCompressor::SpareImage() const {
+  std::size_t image = 0;
+  while ((encoded_ && image == encoded_->before) || image == marked_) ++image;
+  return image;
+}
+
 void ProcessCompressor::Keep() {
   process_.CheckOwner();
   if (!encoded_ || slot_->state() == Slot::State::kFree || slot_->state() == Slot::State::kSent)
     return;
-  std::size_t to = 0;
-  while (to == encoded_->before || to == marked_) ++to;
-  image_ = to;
+  image_ = SpareImage();
   slot_->state() = Slot::State::kSent;
   Request request = RequestFor(Ask::kKeep);
-  request.image = static_cast<std::int32_t>(to);
-  request.image_number = ++images_;
+  request.image = static_cast<std::int32_t>(image_);
   process_.Post(request);
 }
 
@@ -67,7 +70,7 @@ bool ProcessCompressor::AwaitImage() {
 std::size_t ProcessCompressor::Recover() {
   if (is_here_) return 0;
   is_here_ = true;
-  const bool is_kept = slot_->images_written() == images_ && slot_->state() == Slot::State::kFree;
+  const bool is_kept = slot_->state() == Slot::State::kFree;
   if (!encoded_ || (is_kept && !encoded_->reverted)) {
     ReadImage(slot_->image(image_), *local_);
     encoded_.reset();
@@ -90,10 +93,8 @@ void ProcessCompressor::Take() {
 
 void ProcessCompressor::Give() {
   process_.CheckOwner();
-  std::size_t to = 0;
-  while (to == marked_) ++to;
-  WriteImage(*local_, slot_->image(to));
-  image_ = to;
+  image_ = SpareImage();
+  WriteImage(*local_, slot_->image(image_));
   is_here_ = is_loaded_ = false;
 }
 

@@ -88,6 +88,8 @@ class ProcessCompressor final : public Compressor {
     bool reverted = false;     ///< Undone since.
   };
   process::Request RequestFor(process::Ask ask) const;
+  /// Returns an image that nothing needs.
+  std::size_t SpareImage() const;
   /// Lets the process write an image, unless it has been asked to; does not wait.
   void Keep();
   /// Waits until the last gradient is in an image. False, with the memory here, if the process has
@@ -106,10 +108,9 @@ class ProcessCompressor final : public Compressor {
   const std::unique_ptr<Slot> slot_;
   const std::uint32_t number_;  ///< In the process.
 
-  bool is_here_ = true;       ///< The memory is local_'s.
-  bool is_loaded_ = false;    ///< If not here: the process has read image_.
-  std::size_t image_ = 0;     ///< The last complete image, or the one that is being written.
-  std::uint64_t images_ = 0;  ///< Asked for so far.
+  bool is_here_ = true;     ///< The memory is local_'s.
+  bool is_loaded_ = false;  ///< If not here: the process has read image_.
+  std::size_t image_ = 0;   ///< The last complete image, or the one that is being written.
   std::optional<Encoded> encoded_;
   std::optional<std::size_t> marked_;  ///< Image; empty: local_ has marked its memory, if anything.
   float threshold_ = 0;

@@ -88,7 +88,6 @@ class Server {
   bool Keep(const Request& request) {
     Served& served = served_.at(request.tensor);
     WriteImage(*served.compressor, served.slot->image(static_cast<std::size_t>(request.image)));
-    served.slot->images_written() = request.image_number;
     served.slot->state() = Slot::State::kFree;
     return true;
   }

@@ -1,10 +1,8 @@
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 
 #include "compression/process/shared_memory.h"
@@ -40,8 +38,6 @@ class Slot {
   void CloseFd() { memory_.Close(); }
   const Size& size() const { return size_; }
   std::atomic<State>& state() const { return header().state; }
-  /// Number of the last image that is complete, as the program counts them.
-  std::atomic<std::uint64_t>& images_written() const { return header().images_written; }
 
   std::span<float> gradient() const { return Floats(kHeaderBytes, size_.elements); }
   std::span<std::byte> payload() const {
@@ -56,10 +52,8 @@ class Slot {
  private:
   struct Header {
     std::atomic<State> state;
-    std::atomic<std::uint64_t> images_written;
   };
   static_assert(std::atomic<State>::is_always_lock_free);
-  static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
   static constexpr std::size_t kPage = 4096;
   static constexpr std::size_t kHeaderBytes = kPage;
@@ -70,7 +64,7 @@ class Slot {
   static std::size_t BytesOf(const Size& size) {
     return ImagesAt(size) + kImages * Rounded(size.state_floats * sizeof(float));
   }
-  /// New memory is zero: the slot is free, and no image is written.
+  /// New memory is zero: the slot is free.
   Header& header() const { return *reinterpret_cast<Header*>(memory_.bytes().data()); }
   std::span<float> Floats(std::size_t at, std::size_t count) const {
     return {reinterpret_cast<float*>(memory_.bytes().data() + at), count};

@@ -41,9 +41,9 @@ class Compressor : public TensorCompression {
   /// True if Drain may take Encode's place in any step.
   virtual bool drains() const { return false; }
   /// Takes the local gradient in, as Encode does, and everything out: returns the n values that a
-  /// step without compression sends. They travel as `type`, fp32 or fp16 (CastCodec); what rounding
-  /// loses stays. The values lie here, unchanged, until the next call of any member. Revert undoes
-  /// the sending.
+  /// step without compression sends. They travel as `type`: fp32, fp16 (CastCodec) or int8
+  /// (Int8Codec). A memory keeps what rounding loses. The values lie here, unchanged, until the
+  /// next call of any member. Revert undoes the sending.
   virtual std::span<const float> Drain(const StepContext& context, std::span<const float> gradient,
                                        DType type);
 

@@ -65,9 +65,9 @@ CompressorInfo InfoOf(std::string name, std::string summary, DType dtype, CodecI
 }
 
 const CompressorRegistration kDense(InfoOf("dense", "Every entry, as fp32.", DType::kFloat32,
-                                           CodecId::kDense));
+                                           CodecId::kDense, AlternativeSpecs({"fp16", "int8"})));
 const CompressorRegistration kHalf(InfoOf("fp16", "Every entry, cast to fp16.", DType::kFloat16,
-                                          CodecId::kFloat16, AlternativeSpecs({"dense"})));
+                                          CodecId::kFloat16, AlternativeSpecs({"dense", "int8"})));
 const CompressorRegistration kBFloat16(InfoOf("bf16", "Every entry, cast to bfloat16.",
                                               DType::kBFloat16, CodecId::kBFloat16,
                                               AlternativeSpecs({"dense"})));

@@ -74,7 +74,7 @@ std::span<const float> DenseMomentum::Drain(const StepContext& context,
   if (type == DType::kFloat32) {
     std::ranges::fill(error_.values(), 0.0f);
   } else {
-    KeepRest(error_.values());
+    KeepRest(type, error_.values());
   }
   sent_anything_ = true;
   return before_;

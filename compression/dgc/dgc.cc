@@ -77,7 +77,8 @@ std::span<const float> Dgc::Drain(const StepContext& context, std::span<const fl
   if (empty && settings_.rule.momentum == Momentum::kVanilla) {
     std::ranges::copy(u_.values(), v_.values().begin());
   }
-  velocity_ = Velocity::kSentAsFp16;
+  velocity_ = Velocity::kSentRounded;
+  sent_as_ = type;
   return v_.values();
 }
 
@@ -87,8 +88,8 @@ void Dgc::SettleDrain() {
     case Velocity::kSentFromU:
       velocity_ = Velocity::kEmpty;
       break;
-    case Velocity::kSentAsFp16:
-      KeepRest(v_.values());
+    case Velocity::kSentRounded:
+      KeepRest(sent_as_, v_.values());
       velocity_ = Velocity::kKept;
       break;
     case Velocity::kKept:
@@ -109,7 +110,7 @@ void Dgc::Revert() {
       std::ranges::copy(u_.values(), v_.values().begin());
       break;
     case Velocity::kSent:
-    case Velocity::kSentAsFp16:
+    case Velocity::kSentRounded:
       break;
     case Velocity::kKept:
     case Velocity::kEmpty:

@@ -113,13 +113,14 @@ class Dgc final : public Compressor, private JointCompressor {
   StateBuffer v_;
   /// What v counts as. Until a drained value is settled, its sending can be undone.
   enum class Velocity {
-    kKept,        ///< What it holds.
-    kEmpty,       ///< Zeros.
-    kSent,        ///< Zeros, once settled: what it holds is sent.
-    kSentFromU,   ///< Zeros, once settled: it is what u holds, and is sent.
-    kSentAsFp16,  ///< What rounding leaves, once settled.
+    kKept,         ///< What it holds.
+    kEmpty,        ///< Zeros.
+    kSent,         ///< Zeros, once settled: what it holds is sent.
+    kSentFromU,    ///< Zeros, once settled: it is what u holds, and is sent.
+    kSentRounded,  ///< What rounding leaves, once settled.
   };
   Velocity velocity_ = Velocity::kKept;
+  DType sent_as_ = DType::kFloat32;  ///< With kSentRounded.
   /// u and v for Mark: as they were then (kApart), of u alone (kCopied), or anything (kOnly).
   enum class Marked { kNot, kOnly, kApart, kCopied };
   Marked marked_ = Marked::kNot;

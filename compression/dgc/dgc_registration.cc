@@ -165,7 +165,8 @@ const CompressorRegistration kRegistration(
      "Deep Gradient Compression: the largest accumulated velocities travel, with momentum "
      "correction and momentum factor masking.",
      JoinSpecs({CommonSpecs(Payloads::kOfEntries), SelectionSpecs(), ValueSpecs(), WarmupSpecs(),
-                StepSpecs(), WeightDecaySpecs(), DgcSpecs(), AlternativeSpecs({"dense", "fp16"})}),
+                StepSpecs(), WeightDecaySpecs(), DgcSpecs(),
+                AlternativeSpecs({"dense", "fp16", "int8", "split"})}),
      MakeDgc, CodecId::kDgc, CautionOfGain});
 
 }  // namespace

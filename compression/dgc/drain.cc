@@ -7,6 +7,7 @@
 
 #include "common/check.h"
 #include "compression/codecs/cast.h"
+#include "compression/codecs/int8.h"
 
 namespace weir {
 namespace {
@@ -70,9 +71,12 @@ std::uint64_t AdvanceAll(const DrainStep& step, std::span<const float> gradient,
   return non_finite;
 }
 
-void KeepRest(std::span<float> values) {
-  constexpr std::size_t kBlock = 512;
-  const CastCodec codec(DType::kFloat16);
+void KeepRest(DType type, std::span<float> values) {
+  static const CastCodec kHalves(DType::kFloat16);
+  static const Int8Codec kLevels;
+  WEIR_CHECK(type == DType::kFloat16 || type == DType::kInt8);
+  const Codec& codec = type == DType::kInt8 ? static_cast<const Codec&>(kLevels) : kHalves;
+  constexpr std::size_t kBlock = 2 * Int8Codec::kBlock;
   std::array<std::byte, kBlock * 2> rounded;
   for (std::size_t begin = 0; begin < values.size(); begin += kBlock) {
     const auto block = values.subspan(begin, std::min(kBlock, values.size() - begin));

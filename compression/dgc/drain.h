@@ -5,6 +5,7 @@
 
 #include "common/threads/thread_pool.h"
 #include "compression/momentum.h"
+#include "weir/dtype.h"
 
 namespace weir {
 
@@ -24,7 +25,7 @@ struct DrainStep {
 std::uint64_t AdvanceAll(const DrainStep& step, std::span<const float> gradient, std::span<float> u,
                          std::span<float> v, ThreadPool* pool);
 
-/// Leaves what rounding to fp16 loses of each value (CastCodec).
-void KeepRest(std::span<float> values);
+/// Leaves what rounding to `type` loses of each value: kFloat16 (CastCodec) or kInt8 (Int8Codec).
+void KeepRest(DType type, std::span<float> values);
 
 }  // namespace weir

@@ -16,10 +16,16 @@ class NoMemory : public AroundCodec {
   std::size_t Encode(const StepContext& context, std::span<const float> gradient,
                      std::span<std::byte> payload) override;
   std::optional<GpuRule> gpu_rule() const override;
+  /// Rounding loses its rest for good, as Encode does.
+  bool drains() const override { return true; }
+  std::span<const float> Drain(const StepContext& context, std::span<const float> gradient,
+                               DType type) override;
   void Revert() override {}
   std::vector<StateArray> State() override { return {}; }
 
  private:
+  void Scale(const StepContext& context, std::span<const float> gradient);
+
   std::vector<float> scaled_;  ///< Scratch: the finite, scaled gradient.
 };
 

@@ -11,9 +11,29 @@ namespace weir {
 
 std::vector<OptionSpec> AlternativeSpecs(std::vector<std::string> names) {
   return {{"alternatives", "", ChoiceListRule{std::move(names)},
-           "Forms in which a bucket of gradients may travel instead, whole, in the steps in which "
-           "that takes less time, as measured (compression=auto gives them)."}};
+           "Forms in which a bucket of gradients may travel instead in the steps in which that "
+           "takes less time, as measured (compression=auto gives them): whole, as they are or "
+           "rounded, or with route=split."}};
 }
+
+namespace {
+
+constexpr const char kSplit[] = "split";
+
+bool IsRoundedFar(const std::string& values) { return values != "fp16" && values != "fp32"; }
+
+void RefuseSplit(const ParsedOptions& options) {
+  if (options.Choice("route") == kSplit) {
+    options.Refuse("alternatives",
+                   "names split, which is the route already: leave one of them out");
+  }
+  if (!IsRoundedFar(options.Choice("values"))) return;
+  options.Refuse("alternatives", "names split, which would round \"values\" = \"" +
+                                     options.Choice("values") +
+                                     "\" again; take fp16 or fp32, or leave split out");
+}
+
+}  // namespace
 
 std::vector<std::string> AlternativesOf(const ParsedOptions& options) {
   if (!options.Has("alternatives")) return {};
@@ -29,13 +49,15 @@ std::vector<std::string> AlternativesOf(const ParsedOptions& options) {
     options.Refuse("alternatives", std::string("would leave what ") + key +
                                        " remembers behind: leave one of them out");
   }
-  return options.ChoiceList("alternatives");
+  const std::vector<std::string>& names = options.ChoiceList("alternatives");
+  if (std::ranges::find(names, kSplit) != names.end()) RefuseSplit(options);
+  return names;
 }
 
 namespace {
 
 const ChoiceListRule& Choices() {
-  static const ChoiceListRule choices{{"dense", "fp16", "dgc"}};  // The last one sends least.
+  static const ChoiceListRule choices{{"dense", "fp16", "int8", "dgc"}};
   return choices;
 }
 
@@ -46,17 +68,35 @@ std::vector<std::string> ParseChoices(const std::string& key, const std::string&
                         Describe(Choices()) + ", none twice (compressor \"auto\").");
 }
 
+/// Returns the compressor that has the others as its alternatives.
+std::string BaseOf(const std::vector<std::string>& choices) {
+  for (const char* name : {"dgc", "fp16", "dense"}) {
+    if (std::ranges::find(choices, name) != choices.end()) return name;
+  }
+  return choices.front();
+}
+
+/// True if the options leave open how entries travel, and the values can be divided.
+bool MaySplit(const std::string& suffix, const CompressionOptions& options) {
+  const auto given = [&](const std::string& key) {
+    const auto own = options.find(key + suffix);
+    return own != options.end() ? own : options.find(key);
+  };
+  if (given("route") != options.end() || given("policy") != options.end()) return false;
+  const auto values = given("values");
+  return values == options.end() || !IsRoundedFar(values->second);
+}
+
 /// Resolves the keys with this suffix, which is empty or a pattern in brackets.
 void Resolve(const std::string& suffix, bool momentum_sgd, CompressionOptions& options) {
   std::vector<std::string> choices = {"dense", "fp16"};
   if (momentum_sgd) choices.push_back("dgc");
   const auto given = options.extract("choices" + suffix);
   if (!given.empty()) choices = ParseChoices(given.key(), given.mapped());
-  std::string& compressor = options.at("compressor" + suffix);
-  for (const std::string& name : Choices().names) {
-    if (std::ranges::find(choices, name) != choices.end()) compressor = name;
-  }
-  std::erase(choices, compressor);
+  const std::string base = options.at("compressor" + suffix) = BaseOf(choices);
+  const bool alone = choices.size() == 1;
+  std::erase(choices, base);
+  if (base == "dgc" && !alone && MaySplit(suffix, options)) choices.emplace_back(kSplit);
   std::string alternatives;
   for (const std::string& name : choices) alternatives += (alternatives.empty() ? "" : ",") + name;
   if (!alternatives.empty()) options["alternatives" + suffix] = alternatives;

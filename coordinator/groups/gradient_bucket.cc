@@ -8,6 +8,7 @@
 #include "common/log.h"
 #include "compression/options/policy.h"
 #include "coordinator/routes/frame_coder.h"
+#include "coordinator/routes/int8_route.h"
 #include "coordinator/sets/process_set.h"
 
 namespace weir {
@@ -67,14 +68,15 @@ void GradientBucket::NoteExchange(std::int64_t begin_ns, std::int64_t end_ns) {
   times_.exchange_end_ns = end_ns;
 }
 
-std::array<double, kBucketForms> GradientBucket::BytesByForm() const {
+ByForm<double> GradientBucket::BytesByForm() const {
   const RouteTraffic sent = weir::TrafficOf(
       set_.size(), dense_bytes(), FrameCoder::MaxBytes(gradients_, gradients_.step().density));
   const std::optional<DType> summable = gradients_.summable();
   const double compressed =
       summable ? sent.dense * static_cast<double>(SizeOf(*summable)) / sizeof(float)
                : std::min(sent.sparse, sent.dense);
-  return {compressed, sent.dense / 2.0, sent.dense};
+  return {sent.split, compressed, Int8Route::kShareOfDense * sent.dense, sent.dense / 2.0,
+          sent.dense};
 }
 
 void GradientBucket::Run(BucketStage stage) {

@@ -67,7 +67,7 @@ class GradientBucket final : public Bucket {
   /// To be called when the run is over.
   const RunTimes& times() const { return times_; }
   /// Returns the bytes that this rank sends in each form, by the step's density.
-  std::array<double, kBucketForms> BytesByForm() const;
+  ByForm<double> BytesByForm() const;
 
   const std::string& name() const override { return gradients_.bucket(); }
   int priority() const override { return priority_; }

@@ -16,7 +16,6 @@ bool HasAlternatives(const GroupPlan& plan) {
                              [](const Variant& variant) { return !variant.alternatives.empty(); });
 }
 
-constexpr BucketForm kForms[] = {BucketForm::kCompressed, BucketForm::kFp16, BucketForm::kDense};
 using By = PlanExplanation::By;
 constexpr char kAsFileSays[] = "as WEIR_PLAN_FILENAME says";
 constexpr char kProbes[] = "?";  // Behind the forms: measure the network after the step.
@@ -80,19 +79,24 @@ bool GroupPlanning::IsAllowed(std::size_t bucket, BucketForm form) const {
   if (form == BucketForm::kCompressed) return true;
   const Variant& variant = plan_.variants[plan_.VariantOfBucket(bucket)];
   if (std::ranges::find(variant.alternatives, form) == variant.alternatives.end()) return false;
-  // What a memory holds must be sent with it. Kernels on a GPU, which have taken theirs, cannot
-  // yet.
-  return variant.options.compressor() != "dgc" ||
-         std::ranges::all_of(plan_.plan.buckets[bucket].tensors, [this](std::uint32_t partition) {
-           const auto& compressor = plan_.compressors[partition];
-           return compressor != nullptr && compressor->drains();
-         });
+  if (form == BucketForm::kSplit) return set_.size() > 2;  // Of two, each has half of all anyway.
+  if (form == BucketForm::kDense && !variant.remembers) return true;
+  // Kernels on a GPU, which have taken their memory, cannot yet.
+  return std::ranges::all_of(plan_.plan.buckets[bucket].tensors, [this](std::uint32_t partition) {
+    const auto& compressor = plan_.compressors[partition];
+    return compressor != nullptr && compressor->drains();
+  });
 }
 
 std::vector<BucketForm> GroupPlanning::AllowedForms(std::size_t bucket) const {
   std::vector<BucketForm> forms;
-  for (const BucketForm form : kForms) {
+  for (const BucketForm form : kBucketForms) {
     if (IsAllowed(bucket, form)) forms.push_back(form);
+  }
+  // A compressor that leaves gradients as they are changes least of all.
+  if (plan_.variants[plan_.VariantOfBucket(bucket)].plain) {
+    std::erase(forms, BucketForm::kCompressed);
+    forms.push_back(BucketForm::kCompressed);
   }
   return forms;
 }

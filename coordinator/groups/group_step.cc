@@ -82,6 +82,7 @@ RouteFacts GradientGroupImpl::FactsOf(const GradientBucket& bucket) const {
   RouteFacts facts{.settings = variant.route,
                    .ranks = set_.size(),
                    .plain = variant.plain,
+                   .remembers = variant.remembers,
                    .dense_phase = variant.schedule.DensePhase(next_step_),
                    .form = planning_.FormOf(bucket.gradients().index()),
                    .deterministic = coordinator_.settings().deterministic,

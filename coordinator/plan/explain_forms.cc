@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <ranges>
 #include <utility>
 
 #include "common/check.h"
@@ -13,7 +14,8 @@ namespace weir {
 namespace {
 
 std::string NameIn(BucketForm form, const std::string& compressor) {
-  return form == BucketForm::kCompressed ? compressor : std::string(Name(form));
+  if (form == BucketForm::kCompressed) return compressor;
+  return form == BucketForm::kSplit ? compressor + ", split" : std::string(Name(form));
 }
 
 std::string Rate(double bytes_per_second) {
@@ -46,7 +48,7 @@ std::string Sentence(const FormTuner& tuner, const PlanWords& words) {
   const auto& network = tuner.times().network();
   if (network) text += fmt::format(": the network carries {}", Rate(network->bytes_per_second));
   const auto compress = WorkOf(tuner, BucketForm::kCompressed);
-  if (compress) {
+  if (compress && words.compressor != Name(BucketForm::kDense)) {
     text += fmt::format(", {} works {} a step", words.compressor, SecondsText(*compress));
   }
   const FormTuner::Tried* const dense = Find(tuner, BucketForm::kDense);
@@ -76,7 +78,7 @@ PlanExplanation::Considered Explain(const FormTuner::Tried& one, const FormTuner
 
 std::string PlanWords::Of(const StepPlan& plan) const {
   std::string text;
-  for (const BucketForm form : {BucketForm::kDense, BucketForm::kFp16, BucketForm::kCompressed}) {
+  for (const BucketForm form : std::views::reverse(kBucketForms)) {
     const auto count = std::ranges::count(plan, form);
     if (count == 0) continue;
     if (count == std::ssize(plan)) return NameIn(form, compressor);

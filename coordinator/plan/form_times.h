@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <optional>
 #include <vector>
 
@@ -39,8 +38,8 @@ class FormTimes {
   struct Bucket {
     double ready = 0.0;
     double exchange_begin = 0.0;
-    std::array<std::optional<Work>, kBucketForms> work{};
-    std::array<double, kBucketForms> bytes{};
+    ByForm<std::optional<Work>> work{};
+    ByForm<double> bytes{};
   };
 
   std::vector<Bucket> buckets_;

@@ -12,7 +12,8 @@ namespace weir {
 namespace {
 
 constexpr std::size_t kFirstSteps = 3;   // Of each plan, in the first round.
-constexpr std::size_t kSecondSteps = 9;  // In all, of those that may be the best after it.
+constexpr std::size_t kSecondSteps = 8;  // In all, of those that may be the best after it.
+constexpr std::size_t kFinalists = 3;    // As many of those at most, so that searches stay short.
 constexpr double kClose = 1.25;          // What may be the best takes at most so much longer.
 constexpr double kGivenUp = 2.0;         // A step so much longer than the best ends a try.
 constexpr double kHopeless = 5.0;        // One such step is enough.
@@ -22,7 +23,7 @@ constexpr double kAsGood = 1.02;     // Takes so much longer, and counts as equa
 constexpr double kStepDown = 0.999;  // Part that a change of one bucket must leave.
 constexpr int kMostSweeps = 6;
 constexpr std::size_t kMostMixed = 128;  // Buckets.
-constexpr double kWorthMixing = 0.97;    // Part of the best that a mixture must be predicted at.
+constexpr double kWorthTrying = 0.97;    // Part of the best that must be in reach.
 constexpr std::size_t kWatched = 20;     // Steps that must differ from what was expected.
 constexpr double kOff = 0.15;
 constexpr double kNetworkOff = 0.3;  // The network's share is noisier.
@@ -73,16 +74,20 @@ void FormTuner::BeginSearch() {
   round_ = 0;
   tried_.clear();
   Consider(wanted_);
-  for (const BucketForm form : {BucketForm::kCompressed, BucketForm::kFp16, BucketForm::kDense}) {
-    StepPlan plan;
-    for (const auto& forms : allowed_) {
-      const bool has = std::ranges::find(forms, form) != forms.end();
-      plan.push_back(has ? form : BucketForm::kCompressed);
-    }
-    Consider(std::move(plan));
+  for (const BucketForm form : kBucketForms) {
+    if (form != BucketForm::kSplit) Consider(AllIn(form));
   }
   trying_ = 0;
   fresh_ = searches_ == 0;
+}
+
+StepPlan FormTuner::AllIn(BucketForm form) const {
+  StepPlan plan;
+  for (const auto& forms : allowed_) {
+    const bool has = std::ranges::find(forms, form) != forms.end();
+    plan.push_back(has ? form : BucketForm::kCompressed);
+  }
+  return plan;
 }
 
 void FormTuner::Consider(StepPlan plan) {
@@ -128,6 +133,14 @@ bool FormTuner::IsHopeless(Tried& tried) const {
   return tried.hopeless = kDoubt * *tried.predicted > kGivenUp * best();
 }
 
+// Split, the same payloads travel in another way, which saves what they take at most.
+bool FormTuner::MayGainBySplit() const {
+  const StepPlan compressed(allowed_.size(), BucketForm::kCompressed);
+  const auto whole = std::ranges::find(tried_, compressed, &Tried::plan);
+  WEIR_CHECK(whole != tried_.end());
+  return whole->median() - times_.NetworkSecondsOf(compressed) < kWorthTrying * best();
+}
+
 void FormTuner::Advance() {
   for (++trying_; trying_ < tried_.size(); ++trying_) {
     Tried& next = tried_[trying_];
@@ -141,9 +154,18 @@ void FormTuner::Advance() {
 
 void FormTuner::EndRound() {
   if (round_ == 1) return Settle();
+  const std::size_t known = tried_.size();
+  if (MayGainBySplit()) Consider(AllIn(BucketForm::kSplit));
+  if (tried_.size() > known) {
+    trying_ = known - 1;
+    return Advance();
+  }
   round_ = 1;
   StepPlan mixture = Mixture();
-  const double most = kClose * best();
+  std::vector<double> medians;
+  for (const Tried& one : tried_) medians.push_back(one.median());
+  std::ranges::sort(medians);
+  const double most = std::min(kClose * best(), medians[std::min(kFinalists, medians.size()) - 1]);
   std::size_t close = 0;
   for (Tried& one : tried_) {
     if (one.median() > most) one.hopeless = true;
@@ -171,7 +193,7 @@ StepPlan FormTuner::Mixture() const {
     one[b] = BucketForm::kDense;
     return times_.BytesOf(one);
   });
-  double least = kWorthMixing * *alone;
+  double least = kWorthTrying * *alone;
   StepPlan best;
   for (const Tried& one : tried_) {
     StepPlan plan = one.plan;
@@ -202,7 +224,9 @@ StepPlan FormTuner::Mixture() const {
 
 double FormTuner::ExactnessOf(const StepPlan& plan) const {
   double sum = 0.0;
-  for (const BucketForm form : plan) sum += static_cast<double>(form);
+  for (std::size_t b = 0; b < plan.size(); ++b) {
+    sum += static_cast<double>(std::ranges::find(allowed_[b], plan[b]) - allowed_[b].begin());
+  }
   return sum;
 }
 

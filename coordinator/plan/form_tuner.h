@@ -19,7 +19,8 @@ namespace weir {
 /// A function of its observations alone. Not thread-safe.
 class FormTuner {
  public:
-  /// Takes the forms that each bucket may have; kCompressed is always among them.
+  /// Takes the forms that each bucket may have, those first that change most of what is trained.
+  /// kCompressed is always among them.
   explicit FormTuner(std::vector<std::vector<BucketForm>> allowed);
 
   /// Returns the plan that the coming steps should have.
@@ -50,9 +51,12 @@ class FormTuner {
 
  private:
   void BeginSearch();
+  /// Returns the plan with a form for all buckets that may have it.
+  StepPlan AllIn(BucketForm form) const;
   void Consider(StepPlan plan);
   void Advance();
   bool IsHopeless(Tried& tried) const;
+  bool MayGainBySplit() const;
   void EndRound();
   void Settle();
   void Watch(const StepObservation& step);

@@ -185,10 +185,11 @@ Variant::Variant(const CompressionOptions& given_options)
       route(RouteOf(options)),
       codec(FindCompressor(options.compressor()).codec),
       plain(options.compressor() == "dense" && !options.Given("momentum") && !options.Given("ef") &&
-            route.compressed != WireRoute::kPushPull) {
+            route.compressed != WireRoute::kPushPull),
+      remembers(options.compressor() == "dgc") {
   for (const std::string& name : AlternativesOf(options)) {
-    alternatives.push_back(name == Name(BucketForm::kFp16) ? BucketForm::kFp16
-                                                           : BucketForm::kDense);
+    const auto named = [&name](BucketForm form) { return Name(form) == name; };
+    alternatives.push_back(*std::ranges::find_if(kBucketForms, named));
   }
   if (options.Given("look_ahead") && options.Real("look_ahead") != 0.0) {
     options.Refuse(

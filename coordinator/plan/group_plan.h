@@ -25,8 +25,9 @@ struct Variant {
   ParsedOptions options;
   Schedule schedule;
   RouteSettings route;
-  CodecId codec = CodecId::kDense;       ///< In the bucket's frames.
-  bool plain = false;                    ///< Only averaging: no compressor has anything to do.
+  CodecId codec = CodecId::kDense;  ///< In the bucket's frames.
+  bool plain = false;               ///< Only averaging: no compressor has anything to do.
+  bool remembers = false;           ///< What it has not sent must travel with its alternatives.
   std::vector<BucketForm> alternatives;  ///< Forms that its buckets may take in a step.
 };
 

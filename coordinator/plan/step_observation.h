@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <vector>
 
@@ -17,7 +16,7 @@ struct BucketObservation {
   double exchange_end = 0.0;
   double decode = 0.0;  ///< Time for Relay, Merge and Unpack.
   /// Bytes that a rank sends in each form, at the step's density.
-  std::array<double, kBucketForms> bytes{};
+  ByForm<double> bytes{};
 };
 
 /// A step as it was taken.

@@ -8,12 +8,12 @@
 namespace weir {
 namespace {
 
-constexpr std::string_view kLetters = "chd";  // By form.
+constexpr std::string_view kLetters = "scihd";  // By form.
 
 }  // namespace
 
 std::string_view Name(BucketForm form) {
-  constexpr std::string_view kNames[] = {"compressed", "fp16", "dense"};
+  constexpr std::string_view kNames[] = {"split", "compressed", "int8", "fp16", "dense"};
   return kNames[static_cast<std::size_t>(form)];
 }
 
@@ -32,8 +32,10 @@ StepPlan ParseForms(std::string_view text, std::size_t buckets) {
   for (const char letter : text) {
     const std::size_t form = kLetters.find(letter);
     if (form == std::string_view::npos) {
-      throw InvalidArgument(std::string("a plan has the form '") + letter +
-                            "'; forms are c (compressed), h (fp16) and d (dense)");
+      throw InvalidArgument(
+          std::string("a plan has the form '") + letter +
+          "'; forms are c (compressed), s (compressed, route=split), i (int8), h (fp16) "
+          "and d (dense)");
     }
     plan.push_back(static_cast<BucketForm>(form));
   }

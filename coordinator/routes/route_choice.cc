@@ -5,6 +5,7 @@
 #include "coordinator/routes/frame_coder.h"
 #include "coordinator/routes/gpu_dense_route.h"
 #include "coordinator/routes/gpu_payload_route.h"
+#include "coordinator/routes/int8_route.h"
 #include "coordinator/routes/push_frames.h"
 #include "coordinator/routes/server_route.h"
 #include "coordinator/routes/split_route.h"
@@ -24,17 +25,25 @@ RouteKind ChooseRoute(const RouteFacts& facts, const GradientSlices& gradients) 
   const bool over_nccl = gradients.step().gpus != nullptr;
   // NCCL adds up in an order of its own.
   const bool sums_over_nccl = over_nccl && !facts.deterministic;
-  if (facts.plain || facts.dense_phase) {
-    return sums_over_nccl && GpuDenseRoute::Suits(gradients, facts.plain) ? RouteKind::kGpuDense
-                                                                          : RouteKind::kDense;
+  const auto dense = [&](bool plain) {
+    return sums_over_nccl && GpuDenseRoute::Suits(gradients, plain) ? RouteKind::kGpuDense
+                                                                    : RouteKind::kDense;
+  };
+  if (facts.dense_phase) return dense(facts.plain);
+  switch (facts.form) {
+    case BucketForm::kDense:
+      return facts.remembers ? RouteKind::kDrain : dense(/*plain=*/true);
+    case BucketForm::kFp16:
+      return RouteKind::kDrainFp16;
+    case BucketForm::kInt8:
+      return Int8Route::Suits(gradients, facts.ranks) ? RouteKind::kInt8 : RouteKind::kDrainFp16;
+    case BucketForm::kSplit:
+      if (SplitRoute::Suits(gradients, facts.ranks)) return RouteKind::kSplit;
+      break;
+    case BucketForm::kCompressed:
+      break;
   }
-  if (facts.form != BucketForm::kCompressed) {
-    const bool fp16 = facts.form == BucketForm::kFp16;
-    if (gradients.drains()) return fp16 ? RouteKind::kDrainFp16 : RouteKind::kDrain;
-    WEIR_CHECK(!fp16);  // Of compressors without a memory, only casts have alternatives.
-    return sums_over_nccl && GpuDenseRoute::Suits(gradients, /*plain=*/true) ? RouteKind::kGpuDense
-                                                                             : RouteKind::kDense;
-  }
+  if (facts.plain) return dense(/*plain=*/true);
   if (FactorRoute::Suits(gradients)) return RouteKind::kFactors;
   const WireRoute wanted = WantedWireRoute(facts, gradients);
   if (wanted == WireRoute::kPushPull) {

@@ -12,6 +12,7 @@ struct RouteFacts {
   RouteSettings settings;                     ///< The user's choice.
   int ranks = 1;                              ///< In the process set.
   bool plain = false;                         ///< Only averaging: no compressor has anything to do.
+  bool remembers = false;                     ///< Variant::remembers.
   bool dense_phase = false;                   ///< Compression has not begun.
   BucketForm form = BucketForm::kCompressed;  ///< Planned; one of the bucket's alternatives.
   bool deterministic = false;                 ///< Settings::deterministic: sums in rank order.

@@ -12,6 +12,7 @@
 #include "coordinator/routes/gpu_dense_route.h"
 #include "coordinator/routes/gpu_gather_route.h"
 #include "coordinator/routes/host_route.h"
+#include "coordinator/routes/int8_route.h"
 #include "coordinator/routes/masked_route.h"
 #include "coordinator/routes/push_pull_route.h"
 #include "coordinator/routes/server_route.h"
@@ -67,6 +68,7 @@ constexpr Row kRoutes[] = {
     {RouteKind::kServers, TrafficOp::kPushPull, "servers", Served},
     {RouteKind::kDrain, TrafficOp::kAllreduce, "drain", Draining<DType::kFloat32>},
     {RouteKind::kDrainFp16, TrafficOp::kAllreduce, "drain_fp16", Draining<DType::kFloat16>},
+    {RouteKind::kInt8, TrafficOp::kAllreduce, "drain_int8", Plain<Int8Route>},
     {RouteKind::kGpuDense, TrafficOp::kAllreduce, "nccl_dense", OverNccl<GpuDenseRoute>},
     {RouteKind::kGpuArray, TrafficOp::kAllreduce, "nccl_summable", OverNccl<GpuArrayRoute>},
     {RouteKind::kGpuGather, TrafficOp::kAllgather, "nccl_gather", OverNccl<GpuGatherRoute>},

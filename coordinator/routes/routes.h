@@ -24,6 +24,7 @@ enum class RouteKind : std::uint8_t {
   kServers,
   kDrain,
   kDrainFp16,
+  kInt8,
   kGpuDense,
   kGpuArray,
   kGpuGather

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/half_array.h"
+#include "compression/codecs/int8.h"
 #include "compression/dgc/dense_momentum.h"
 #include "compression/dgc/dgc.h"
 #include "tests/compression/dgc/simulated_ranks.h"
@@ -53,6 +54,12 @@ Floats Drained(Compressor& compressor, const StepContext& context, const Floats&
     std::vector<std::uint16_t> halves(kN);
     FloatsToHalves(all, halves);
     HalvesToFloats(halves, received);
+  } else if (type == DType::kInt8) {
+    const Int8Codec codec;
+    std::vector<std::byte> payload(codec.MaxEncodedBytes(kN, 1.0));
+    codec.Encode({}, all, payload);
+    std::ranges::fill(received, 0.0f);
+    codec.Merge(payload, received);
   }
   return received;
 }
@@ -92,10 +99,10 @@ TEST(Drain, LosesNothingBetweenSparseSteps) {
           given[i] += AdvanceMomentum(momentum, 0.9f, gradient[i], u[i]);
         }
         const StepContext context{.step = t, .density = 0.01};
-        const unsigned form = random() % 3;
+        constexpr DType kTypes[] = {DType::kFloat32, DType::kFloat16, DType::kInt8};
+        const unsigned form = random() % 4;
         const Floats received = form == 0 ? test::SendAndReceive(*dgc, context, gradient)
-                                          : Drained(*dgc, context, gradient,
-                                                    form == 1 ? DType::kFloat32 : DType::kFloat16);
+                                          : Drained(*dgc, context, gradient, kTypes[form - 1]);
         const bool fails = random() % 4 == 0;
         if (fails) dgc->Revert();
         for (std::size_t i = 0; i < kN && !fails; ++i) sent[i] += received[i];
@@ -109,6 +116,25 @@ TEST(Drain, LosesNothingBetweenSparseSteps) {
         }
       }
     }
+  }
+}
+
+TEST(Drain, AsInt8KeepsWhatRoundingLoses) {
+  std::mt19937 random(7);
+  DenseMomentum small(Momentum::kVanilla, 0.9f, ValueType::kFloat16, kN);
+  const auto dgc = MakeDgc(Momentum::kNone);
+  for (Compressor* compressor :
+       {static_cast<Compressor*>(&small), static_cast<Compressor*>(dgc.get())}) {
+    const Floats gradient = Normal(random);
+    const Floats received = Drained(*compressor, {}, gradient, DType::kInt8);
+    const Floats kept = VelocityOf(*compressor);
+    double most = 0.0;
+    for (std::size_t i = 0; i < kN; ++i) {
+      ASSERT_NEAR(received[i] + kept[i], gradient[i], 1e-6) << i;
+      most = std::max<double>(most, std::abs(kept[i]));
+    }
+    EXPECT_GT(most, 1e-3);
+    EXPECT_LT(most, 6.0 / 127 / 2);  // Half a level.
   }
 }
 
@@ -130,7 +156,7 @@ TEST(Drain, AsFp16KeepsWhatRoundingLoses) {
 }
 
 TEST(Drain, ThatFailsIsSentByTheNext) {
-  for (const DType type : {DType::kFloat32, DType::kFloat16}) {
+  for (const DType type : {DType::kFloat32, DType::kFloat16, DType::kInt8}) {
     for (const bool empty : {false, true}) {
       std::mt19937 random(4);
       const auto dgc = MakeDgc(Momentum::kVanilla);
@@ -155,7 +181,7 @@ TEST(Drain, ThatFailsIsSentByTheNext) {
 }
 
 TEST(Drain, IsUndoneByGoBack) {
-  for (const DType type : {DType::kFloat32, DType::kFloat16}) {
+  for (const DType type : {DType::kFloat32, DType::kFloat16, DType::kInt8}) {
     for (const bool empty : {false, true}) {
       std::mt19937 random(5);
       const auto dgc = MakeDgc(Momentum::kNesterov);

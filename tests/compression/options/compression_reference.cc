@@ -39,8 +39,8 @@ weights may be shifted while gradients are computed and at no other time: the pr
 {"compressor": "auto", "choices": "dense,fp16,dgc", "density": "0.001"}
 ```
 
-Without `choices` they are dense and fp16, and dgc too for an SGD with momentum. It means the choice that sends least, with the others as its key `alternatives`, which
-dgc, fp16 and bf16 understand: forms in which their gradients may travel in some steps. [Planning](../explanation/planning.md) says how one is chosen.
+Without `choices` they are dense and fp16, and dgc too for an SGD with momentum; int8 may be named. It means dgc, or else fp16, or else dense, with the others as its key `alternatives`:
+forms in which gradients may travel in some steps. Beside dgc that is also `split`, where neither `route` nor `policy` is given and `values` are fp16 or fp32. [Planning](../explanation/planning.md) says how one is chosen.
 
 ## Tensors by name
 

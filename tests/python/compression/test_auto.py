@@ -77,12 +77,23 @@ def test_an_adam_travels_dense_or_as_fp16(compression, rank, size):
         assert "fp16: " in hvd.explain() and "dense: " in hvd.explain() and "dgc" not in hvd.explain()
 
 
+@pytest.mark.parametrize("choices", [("dense", "int8"), ("dense", "fp16", "int8")])
+def test_int8_is_a_choice_of_every_optimizer(choices, rank, size):
+    net = model()
+    optimizer = distributed(net, adam, hvd.Compression.auto(*choices))
+    train(net, optimizer, range(BLOCK), rank)
+    assert_replicas_are_equal(net)
+    torch.testing.assert_close(weights(net), weights(alone(adam, range(BLOCK), size)), rtol=0.1, atol=0.05)
+    train_until_chosen(net, optimizer, rank)
+    assert all(f"  {name}: " in hvd.explain() for name in choices) or rank != 0
+
+
 def test_an_sgd_with_momentum_has_dgc_among_its_choices(rank):
     net = model()
     optimizer = distributed(net, sgd, "auto")
     train_until_chosen(net, optimizer, rank)
     if rank == 0:
-        assert "dgc: " in hvd.explain()
+        assert "  dgc: " in hvd.explain()
     assert_replicas_are_equal(net)
 
 
@@ -125,10 +136,12 @@ def test_tensors_by_name(rank):
 
 
 @pytest.mark.parametrize("options, words", [
-    ({"compressor": "auto", "choices": "dense,int8"}, "choices.*dense, fp16 or dgc"),
+    ({"compressor": "auto", "choices": "dense,onebit"}, "choices.*dense, fp16, int8 or dgc"),
     ({"compressor": "auto", "choices": "dense,dense"}, "none twice"),
     ({"compressor": "dgc", "alternatives": "onebit"}, "alternatives"),
     ({"compressor": "dgc", "alternatives": "dense", "route": "hierarchical"}, "route=hierarchical"),
+    ({"compressor": "dgc", "alternatives": "split", "route": "split"}, "is the route already"),
+    ({"compressor": "dgc", "alternatives": "split", "values": "int4"}, "round \"values\" = \"int4\" again"),
     ({"compressor": "auto", "choices": "dense,fp16", "density": 0.1}, "density.*fp16"),
     ({"compressor": "fp16", "alternatives": "dense", "ef": "vanilla"}, "ef remembers"),
 ])

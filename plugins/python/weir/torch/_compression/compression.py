@@ -36,8 +36,8 @@ class Compression(metaclass=_Hints):
 
     @staticmethod
     def auto(*choices: str, **options: Any) -> Options:
-        """What takes least time, as measured while training, among ``choices``: "dense", "fp16" and
-        "dgc", or dense and fp16 without any, and dgc for an SGD with momentum. It may differ from
+        """What takes least time, as measured while training, among ``choices``: "dense", "fp16", "int8"
+        and "dgc", or dense and fp16 without any, and dgc for an SGD with momentum. It may differ from
         bucket to bucket and change from step to step, the same on all ranks; nothing is lost by that.
 
         ``options`` are dgc's, such as ``density``.

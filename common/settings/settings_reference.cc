@@ -26,7 +26,7 @@ they happen, instead of a line or nothing:
 
 * an option of `weirrun`, or a key of its config file, that has no effect;
 * a `WEIR_*` or `HOROVOD_*` variable that nobody knows;
-* a variable of Horovod's that asks for something and has no effect here (`HOROVOD_AUTOTUNE=1`,
+* a variable of Horovod's that asks for something and has no effect here (`HOROVOD_TORUS_ALLREDUCE=1`,
   `HOROVOD_CONTROLLER=gloo`); `0` and `false` ask for nothing;
 * an argument of the PyTorch optimizer that has no effect (`groups=`);
 * `WEIR_COMPRESSION` (`weirrun --compression`) where the program chooses another compression for an

@@ -89,6 +89,42 @@ std::vector<SettingRow> MakeTable() {
        .help = "File of what rank 0 plans for compression=auto: the forms of each bucket, and the "
                "step from which they hold. Plans that it has are followed to the letter; those of "
                "other optimizers are written down."},
+      {.name = "AUTOTUNE",
+       .alias = "AUTOTUNE",
+       .member = &S::autotune,
+       .allowed = kBoolean,
+       .help = "Finds by measurement, for every optimizer whose options leave it open, whether "
+               "compressed entries are gathered or divided among the ranks: it never changes what "
+               "is trained. compression=auto does so anyway. The same on all ranks."},
+      {.name = "AUTOTUNE_LOG",
+       .alias = "AUTOTUNE_LOG",
+       .member = &S::autotune_log_filename,
+       .allowed = "a file name",
+       .help = "With `WEIR_AUTOTUNE`: rank 0 writes a line of Horovod's columns to it for each "
+               "plan that "
+               "was tried, and which one it was. The score is bytes of fp32 gradients in a "
+               "microsecond."},
+      {.name = "AUTOTUNE_WARMUP_SAMPLES",
+       .alias = "AUTOTUNE_WARMUP_SAMPLES",
+       .member = &S::autotune_warmup_samples,
+       .allowed = "a whole number, 0 to 1000000",
+       .help = "With `WEIR_AUTOTUNE`: samples that do not count, before the first search.",
+       .max = 1000000},
+      {.name = "AUTOTUNE_STEPS_PER_SAMPLE",
+       .alias = "AUTOTUNE_STEPS_PER_SAMPLE",
+       .member = &S::autotune_steps_per_sample,
+       .allowed = "a whole number, 1 to 1000000",
+       .help = "With `WEIR_AUTOTUNE`: steps in which each plan is tried; the best ones are tried "
+               "longer.",
+       .min = 1,
+       .max = 1000000},
+      {.name = "AUTOTUNE_BAYES_OPT_MAX_SAMPLES",
+       .alias = "AUTOTUNE_BAYES_OPT_MAX_SAMPLES",
+       .member = &S::autotune_most_samples,
+       .allowed = "a whole number, 1 to 1000000",
+       .help = "With `WEIR_AUTOTUNE`: plans that a search tries at most.",
+       .min = 1,
+       .max = 1000000},
       {.name = "SERVERS",
        .alias = "",
        .member = &S::servers,

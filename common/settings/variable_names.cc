@@ -13,13 +13,8 @@ namespace weir {
 namespace {
 
 // Variables of Horovod, without "HOROVOD_", that change its behaviour.
-constexpr std::array<std::string_view, 23> kRequests = {"ADASUM_MPI_CHUNK_SIZE",
-                                                        "AUTOTUNE",
-                                                        "AUTOTUNE_BAYES_OPT_MAX_SAMPLES",
+constexpr std::array<std::string_view, 18> kRequests = {"ADASUM_MPI_CHUNK_SIZE",
                                                         "AUTOTUNE_GAUSSIAN_PROCESS_NOISE",
-                                                        "AUTOTUNE_LOG",
-                                                        "AUTOTUNE_STEPS_PER_SAMPLE",
-                                                        "AUTOTUNE_WARMUP_SAMPLES",
                                                         "BATCH_D2D_MEMCOPIES",
                                                         "CCL_BGT_AFFINITY",
                                                         "CCL_CACHE",

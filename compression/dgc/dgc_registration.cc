@@ -166,7 +166,7 @@ const CompressorRegistration kRegistration(
      "correction and momentum factor masking.",
      JoinSpecs({CommonSpecs(Payloads::kOfEntries), SelectionSpecs(), ValueSpecs(), WarmupSpecs(),
                 StepSpecs(), WeightDecaySpecs(), DgcSpecs(),
-                AlternativeSpecs({"dense", "fp16", "int8", "split"})}),
+                AlternativeSpecs({"dense", "fp16", "int8"})}),
      MakeDgc, CodecId::kDgc, CautionOfGain});
 
 }  // namespace

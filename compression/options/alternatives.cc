@@ -11,29 +11,9 @@ namespace weir {
 
 std::vector<OptionSpec> AlternativeSpecs(std::vector<std::string> names) {
   return {{"alternatives", "", ChoiceListRule{std::move(names)},
-           "Forms in which a bucket of gradients may travel instead in the steps in which that "
-           "takes less time, as measured (compression=auto gives them): whole, as they are or "
-           "rounded, or with route=split."}};
+           "Forms in which a bucket of gradients may travel instead, whole, in the steps in which "
+           "that takes less time, as measured (compression=auto gives them)."}};
 }
-
-namespace {
-
-constexpr const char kSplit[] = "split";
-
-bool IsRoundedFar(const std::string& values) { return values != "fp16" && values != "fp32"; }
-
-void RefuseSplit(const ParsedOptions& options) {
-  if (options.Choice("route") == kSplit) {
-    options.Refuse("alternatives",
-                   "names split, which is the route already: leave one of them out");
-  }
-  if (!IsRoundedFar(options.Choice("values"))) return;
-  options.Refuse("alternatives", "names split, which would round \"values\" = \"" +
-                                     options.Choice("values") +
-                                     "\" again; take fp16 or fp32, or leave split out");
-}
-
-}  // namespace
 
 std::vector<std::string> AlternativesOf(const ParsedOptions& options) {
   if (!options.Has("alternatives")) return {};
@@ -49,9 +29,15 @@ std::vector<std::string> AlternativesOf(const ParsedOptions& options) {
     options.Refuse("alternatives", std::string("would leave what ") + key +
                                        " remembers behind: leave one of them out");
   }
-  const std::vector<std::string>& names = options.ChoiceList("alternatives");
-  if (std::ranges::find(names, kSplit) != names.end()) RefuseSplit(options);
-  return names;
+  return options.ChoiceList("alternatives");
+}
+
+bool LeavesRouteOpen(const ParsedOptions& options) {
+  if (!options.Has("route") || options.Given("route")) return false;
+  if (options.Choice("route") != "allgather" || options.Choice("policy") != "auto") return false;
+  if (!options.Has("values")) return true;
+  const std::string& values = options.Choice("values");
+  return values == "fp16" || values == "fp32";
 }
 
 namespace {
@@ -76,17 +62,6 @@ std::string BaseOf(const std::vector<std::string>& choices) {
   return choices.front();
 }
 
-/// True if the options leave open how entries travel, and the values can be divided.
-bool MaySplit(const std::string& suffix, const CompressionOptions& options) {
-  const auto given = [&](const std::string& key) {
-    const auto own = options.find(key + suffix);
-    return own != options.end() ? own : options.find(key);
-  };
-  if (given("route") != options.end() || given("policy") != options.end()) return false;
-  const auto values = given("values");
-  return values == options.end() || !IsRoundedFar(values->second);
-}
-
 /// Resolves the keys with this suffix, which is empty or a pattern in brackets.
 void Resolve(const std::string& suffix, bool momentum_sgd, CompressionOptions& options) {
   std::vector<std::string> choices = {"dense", "fp16"};
@@ -94,9 +69,7 @@ void Resolve(const std::string& suffix, bool momentum_sgd, CompressionOptions& o
   const auto given = options.extract("choices" + suffix);
   if (!given.empty()) choices = ParseChoices(given.key(), given.mapped());
   const std::string base = options.at("compressor" + suffix) = BaseOf(choices);
-  const bool alone = choices.size() == 1;
   std::erase(choices, base);
-  if (base == "dgc" && !alone && MaySplit(suffix, options)) choices.emplace_back(kSplit);
   std::string alternatives;
   for (const std::string& name : choices) alternatives += (alternatives.empty() ? "" : ",") + name;
   if (!alternatives.empty()) options["alternatives" + suffix] = alternatives;

@@ -26,6 +26,18 @@ std::string CompressorName(const Variant& variant) {
 
 double SecondsOf(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
+std::size_t SampleSteps(const Settings& settings) {
+  return static_cast<std::size_t>(settings.autotune_steps_per_sample);
+}
+
+SearchEffort EffortOf(const Settings& settings) {
+  if (!settings.autotune) return {};
+  const auto warmup = static_cast<std::size_t>(settings.autotune_warmup_samples);
+  return {.warmup_steps = warmup * SampleSteps(settings),
+          .first_steps = SampleSteps(settings),
+          .most_tries = static_cast<std::size_t>(settings.autotune_most_samples)};
+}
+
 }  // namespace
 
 GroupPlanning::GroupPlanning(Coordinator& coordinator, ProcessSet& set,
@@ -39,6 +51,8 @@ GroupPlanning::GroupPlanning(Coordinator& coordinator, ProcessSet& set,
       now_(plan.plan.buckets.size(), BucketForm::kCompressed),
       probe_(coordinator, set, spec.name) {
   if (plans_) Prepare();
+  if (coordinator_.rank() != 0 || !coordinator_.autotune_log().wanted()) return;
+  samples_.emplace(coordinator_.autotune_log(), name_, SampleSteps(coordinator_.settings()));
 }
 
 void GroupPlanning::Prepare() {
@@ -66,7 +80,7 @@ void GroupPlanning::Prepare() {
     return Note(0, By::kOptions, now_,
                 Words().compressor + ", as nothing else is possible: its memory is on a GPU");
   }
-  tuner_ = std::make_unique<FormTuner>(std::move(allowed));
+  tuner_ = std::make_unique<FormTuner>(std::move(allowed), EffortOf(coordinator_.settings()));
   Note(0, ExplainForms(*tuner_, Words()));
 }
 
@@ -79,13 +93,15 @@ bool GroupPlanning::IsAllowed(std::size_t bucket, BucketForm form) const {
   if (form == BucketForm::kCompressed) return true;
   const Variant& variant = plan_.variants[plan_.VariantOfBucket(bucket)];
   if (std::ranges::find(variant.alternatives, form) == variant.alternatives.end()) return false;
-  if (form == BucketForm::kSplit) return set_.size() > 2;  // Of two, each has half of all anyway.
   if (form == BucketForm::kDense && !variant.remembers) return true;
-  // Kernels on a GPU, which have taken their memory, cannot yet.
-  return std::ranges::all_of(plan_.plan.buckets[bucket].tensors, [this](std::uint32_t partition) {
+  if (form == BucketForm::kSplit && set_.size() <= 2) return false;  // Each has half of all anyway.
+  const auto may = [this, form](std::uint32_t partition) {
     const auto& compressor = plan_.compressors[partition];
-    return compressor != nullptr && compressor->drains();
-  });
+    if (compressor == nullptr) return false;  // Kernels on a GPU have its memory.
+    return form == BucketForm::kSplit ? compressor->entry_values().has_value()
+                                      : compressor->drains();
+  };
+  return std::ranges::all_of(plan_.plan.buckets[bucket].tensors, may);
 }
 
 std::vector<BucketForm> GroupPlanning::AllowedForms(std::size_t bucket) const {
@@ -161,7 +177,7 @@ void GroupPlanning::End(std::int64_t step, bool skipped,
                         std::int64_t end_ns) {
   // Now, while the program computes, the network has nothing else to do.
   if (std::exchange(probes_, false)) probe_.Start();
-  if (!tuner_) return;
+  if (!tuner_ && !samples_) return;
   if (const auto network = probe_.Take()) {
     tuner_->SetNetwork(*network);
     probing_ = false;
@@ -170,7 +186,7 @@ void GroupPlanning::End(std::int64_t step, bool skipped,
       plan_.variants, [step](const Variant& variant) { return variant.schedule.DensePhase(step); });
   if (dense_phase || skipped) return;
   Observe(buckets, end_ns);
-  if (!tuner_->settled() || tuner_->searches() == explained_) return;
+  if (!tuner_ || !tuner_->settled() || tuner_->searches() == explained_) return;
   explained_ = tuner_->searches();
   WriteDown(step + 2, tuner_->plan());
   Note(step + 2, ExplainForms(*tuner_, Words()));
@@ -191,7 +207,11 @@ void GroupPlanning::Observe(std::span<const std::unique_ptr<GradientBucket>> buc
                             .decode = SecondsOf(times.decode_ns),
                             .bytes = bucket->BytesByForm()});
   }
-  tuner_->Observe(seen);
+  if (tuner_) tuner_->Observe(seen);
+  if (!samples_) return;
+  double dense_bytes = 0.0;
+  for (const auto& bucket : buckets) dense_bytes += static_cast<double>(bucket->dense_bytes());
+  samples_->Observe(seen.plan, seen.seconds, dense_bytes, !tuner_ || tuner_->settled());
 }
 
 PlanWords GroupPlanning::Words() const {

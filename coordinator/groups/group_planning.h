@@ -90,7 +90,8 @@ class GroupPlanning {
   const bool plans_;        ///< This rank does.
   const std::string name_;  ///< Of the group, in its set.
   std::vector<PlannedForms> pinned_;
-  std::unique_ptr<FormTuner> tuner_;  ///< Null: another rank plans, or a file does.
+  std::unique_ptr<FormTuner> tuner_;        ///< Null: another rank plans, or a file does.
+  std::optional<AutotuneSamples> samples_;  ///< Empty: nobody reads them.
   StepPlan told_plan_;
   std::int64_t first_step_ = -1;  ///< In it, ranks may not know the group yet.
   bool probing_ = false;          ///< Told to measure the network, and not done yet.

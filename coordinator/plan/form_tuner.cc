@@ -11,12 +11,11 @@
 namespace weir {
 namespace {
 
-constexpr std::size_t kFirstSteps = 3;   // Of each plan, in the first round.
-constexpr std::size_t kSecondSteps = 8;  // In all, of those that may be the best after it.
-constexpr std::size_t kFinalists = 3;    // As many of those at most, so that searches stay short.
-constexpr double kClose = 1.25;          // What may be the best takes at most so much longer.
-constexpr double kGivenUp = 2.0;         // A step so much longer than the best ends a try.
-constexpr double kHopeless = 5.0;        // One such step is enough.
+constexpr std::size_t kMoreSteps = 5;  // In the second round, of what may be the best.
+constexpr std::size_t kFinalists = 3;  // As many of those at most, so that searches stay short.
+constexpr double kClose = 1.25;        // What may be the best takes at most so much longer.
+constexpr double kGivenUp = 2.0;       // A step so much longer than the best ends a try.
+constexpr double kHopeless = 5.0;      // One such step is enough.
 constexpr double kDoubt =
     0.7;  // Part of the predicted time of its bytes that a plan takes at least.
 constexpr double kAsGood = 1.02;     // Takes so much longer, and counts as equal.
@@ -59,8 +58,10 @@ double FormTuner::Tried::median() const {
   return seconds.empty() ? std::numeric_limits<double>::infinity() : MedianOf(seconds);
 }
 
-FormTuner::FormTuner(std::vector<std::vector<BucketForm>> allowed)
+FormTuner::FormTuner(std::vector<std::vector<BucketForm>> allowed, const SearchEffort& effort)
     : allowed_(std::move(allowed)),
+      effort_(effort),
+      warmup_left_(effort.warmup_steps),
       times_(allowed_.size()),
       wanted_(allowed_.size(), BucketForm::kCompressed),
       patience_(kPatience) {
@@ -109,6 +110,10 @@ void FormTuner::SetNetwork(const HostLink& network) {
 
 void FormTuner::Observe(const StepObservation& step) {
   if (step.plan != wanted_) return times_.Learn(step);
+  if (warmup_left_ > 0) {
+    --warmup_left_;
+    return;
+  }
   const bool fresh = std::exchange(fresh_, false);
   // The first step makes buffers, and meets cold memory.
   if (fresh && step.seconds < kHopeless * best()) return;
@@ -123,8 +128,13 @@ void FormTuner::Observe(const StepObservation& step) {
   // One step may have met something else that the machine did.
   const bool given_up = slow >= 2 || step.seconds > kHopeless * best_of_all;
   if (given_up) now.hopeless = true;
-  const std::size_t enough = round_ == 0 ? kFirstSteps : kSecondSteps;
+  const std::size_t enough = effort_.first_steps + (round_ == 0 ? 0 : kMoreSteps);
   if (given_up || now.seconds.size() >= enough) Advance();
+}
+
+std::size_t FormTuner::CountTries() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(tried_, [](const Tried& one) { return !one.seconds.empty(); }));
 }
 
 bool FormTuner::IsHopeless(Tried& tried) const {
@@ -144,7 +154,12 @@ bool FormTuner::MayGainBySplit() const {
 void FormTuner::Advance() {
   for (++trying_; trying_ < tried_.size(); ++trying_) {
     Tried& next = tried_[trying_];
-    if (IsHopeless(next) || (round_ == 1 && next.seconds.size() >= kSecondSteps)) continue;
+    if (IsHopeless(next)) continue;
+    const std::size_t taken = next.seconds.size();
+    if (round_ == 0 ? CountTries() >= effort_.most_tries
+                    : taken >= effort_.first_steps + kMoreSteps) {
+      continue;
+    }
     fresh_ = next.plan != wanted_;
     wanted_ = next.plan;
     return;

@@ -11,6 +11,13 @@
 
 namespace weir {
 
+/// How long a search takes.
+struct SearchEffort {
+  std::size_t warmup_steps = 0;  ///< They do not count, before the first search.
+  std::size_t first_steps = 3;   ///< Of each plan, in the first round.
+  std::size_t most_tries = 20;   ///< Plans in that round.
+};
+
 /// Finds the plan with the shortest steps. It tries what may be good, one plan after the other, in
 /// real steps, and keeps the best: a prediction only says what is not worth a try, and which
 /// mixture of forms is. It tries again when steps take another time than they did, or the density
@@ -21,7 +28,7 @@ class FormTuner {
  public:
   /// Takes the forms that each bucket may have, those first that change most of what is trained.
   /// kCompressed is always among them.
-  explicit FormTuner(std::vector<std::vector<BucketForm>> allowed);
+  explicit FormTuner(std::vector<std::vector<BucketForm>> allowed, const SearchEffort& effort = {});
 
   /// Returns the plan that the coming steps should have.
   const StepPlan& plan() const { return wanted_; }
@@ -55,6 +62,7 @@ class FormTuner {
   StepPlan AllIn(BucketForm form) const;
   void Consider(StepPlan plan);
   void Advance();
+  std::size_t CountTries() const;
   bool IsHopeless(Tried& tried) const;
   bool MayGainBySplit() const;
   void EndRound();
@@ -65,6 +73,8 @@ class FormTuner {
   double ExactnessOf(const StepPlan& plan) const;
 
   const std::vector<std::vector<BucketForm>> allowed_;
+  const SearchEffort effort_;
+  std::size_t warmup_left_;
   FormTimes times_;
   StepPlan wanted_;
   StepPlan before_;  ///< Wanted when the search began.

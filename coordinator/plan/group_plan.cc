@@ -103,9 +103,10 @@ void MakePartitions(const GradientGroupSpec& spec, std::size_t tensor, std::size
 }
 
 /// Gives each tensor its variant, its partitions and their compressors.
-void MakeVariants(const GradientGroupSpec& spec, const TensorOptions& options, GroupPlan& plan) {
+void MakeVariants(const GradientGroupSpec& spec, const TensorOptions& options, bool autotune,
+                  GroupPlan& plan) {
   std::map<CompressionOptions, std::size_t> known = {{options.base(), 0}};
-  plan.variants.emplace_back(options.base());
+  plan.variants.emplace_back(options.base(), autotune);
   plan.first_partition.push_back(0);
   for (std::size_t t = 0; t < spec.tensors.size(); ++t) {
     const GradientSpec& tensor = spec.tensors[t];
@@ -114,7 +115,7 @@ void MakeVariants(const GradientGroupSpec& spec, const TensorOptions& options, G
         own ? WithoutPrefix(tensor.compression) : options.For(tensor.name);
     try {
       const auto [variant, is_new] = known.emplace(given, plan.variants.size());
-      if (is_new) plan.variants.emplace_back(given);
+      if (is_new) plan.variants.emplace_back(given, autotune);
       MakePartitions(spec, t, variant->second, plan);
       plan.first_partition.push_back(plan.partitions.size());
     } catch (const InvalidArgument& error) {
@@ -178,7 +179,7 @@ std::vector<std::string> WarningsOf(const GradientGroupSpec& spec, const TensorO
 
 }  // namespace
 
-Variant::Variant(const CompressionOptions& given_options)
+Variant::Variant(const CompressionOptions& given_options, bool autotune)
     : given(given_options),
       options(ParseOptions(given)),
       schedule(ScheduleOf(options)),
@@ -191,6 +192,8 @@ Variant::Variant(const CompressionOptions& given_options)
     const auto named = [&name](BucketForm form) { return Name(form) == name; };
     alternatives.push_back(*std::ranges::find_if(kBucketForms, named));
   }
+  const bool may_choose = autotune || options.Given("policy") || !alternatives.empty();
+  if (may_choose && LeavesRouteOpen(options)) alternatives.push_back(BucketForm::kSplit);
   if (options.Given("look_ahead") && options.Real("look_ahead") != 0.0) {
     options.Refuse(
         "look_ahead",
@@ -243,7 +246,7 @@ GroupPlan MakeGroupPlan(const GradientGroupSpec& spec, const Settings& settings)
   CheckSpec(spec);
   GroupPlan plan;
   const TensorOptions options(GivenOptions(spec, settings));
-  MakeVariants(spec, options, plan);
+  MakeVariants(spec, options, settings.autotune, plan);
   plan.step_settings = StepSettingsOf(plan.variants.front().options);
   CheckClipping(plan);
   CheckGates(plan);

@@ -19,7 +19,8 @@ namespace weir {
 /// Common data of a group's tensors with equal compression options. They
 /// share buckets only with each other.
 struct Variant {
-  explicit Variant(const CompressionOptions& given_options);
+  /// `autotune`: Settings::autotune.
+  Variant(const CompressionOptions& given_options, bool autotune);
 
   CompressionOptions given;
   ParsedOptions options;

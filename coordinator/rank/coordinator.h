@@ -16,6 +16,7 @@
 #include "common/threads/thread_pool.h"
 #include "compression/process/compression_process.h"
 #include "coordinator/network/gpu_offers.h"
+#include "coordinator/plan/autotune_log.h"
 #include "coordinator/plan/plan_file.h"
 #include "coordinator/rank/ending.h"
 #include "coordinator/rank/network_thread.h"
@@ -74,6 +75,7 @@ class Coordinator {
   SetChanges& set_changes() { return *set_changes_; }
   BucketNames& names() { return *environment_.names; }
   PlanFile& plan_file() { return plan_file_; }
+  AutotuneLog& autotune_log() { return autotune_log_; }
   /// Returns the state of the engine: whether it has ended, and why.
   Ending& ending() { return ending_; }
   const Ending& ending() const { return ending_; }
@@ -146,6 +148,7 @@ class Coordinator {
   Gpus gpus_{settings_.gpu_library, [this] { waiter_.Wake(); }};
   GpuOffers gpu_offers_{settings_};
   PlanFile plan_file_{settings_.plan_filename};
+  AutotuneLog autotune_log_{settings_};
   std::unique_ptr<Pipeline> pipeline_;
   std::atomic<bool> marks_cycles_ = false;
   std::unique_ptr<NetworkThread> network_;

@@ -112,32 +112,13 @@ std::vector<Entry> Entries(const std::string& path, const std::string& what,
 /// Reads an option that sets nothing here; returns whether it is one.
 bool ReadHorovodsEntry(const std::string& where, const std::string& flag, const YAML::Node& value,
                        ConfigFile& config) {
-  const std::string why = WhyRefused(flag);
   const auto accepted = std::ranges::find(AcceptedFlags(), flag, &AcceptedFlag::flag);
-  if (accepted == AcceptedFlags().end() && why.empty()) return false;
-  const bool is_switch = !why.empty() || accepted->values == 0;
-  if (is_switch && !ReadBoolean(where, value)) return true;
-  if (!why.empty()) throw InvalidArgument(where + " " + why);
+  if (accepted == AcceptedFlags().end()) return false;
+  if (accepted->values == 0 && !ReadBoolean(where, value)) return true;
   if (!accepted->says.empty()) {
     config.notices.push_back(where + " has no effect: " + accepted->says);
   }
   return true;
-}
-
-/// An autotune that says no may stay in a file; its parameters then ask for nothing.
-void ReadAutotune(const std::string& path, const YAML::Node& section) {
-  const std::vector<std::string> parameters = {"log-file", "warmup-samples", "steps-per-sample",
-                                               "bayes-opt-max-samples", "gaussian-process-noise"};
-  for (const auto& [name, place, value] : Entries(path, "autotune", section)) {
-    const std::string where = place + ": autotune." + name;
-    if (name == "enabled") {
-      if (ReadBoolean(where, value)) throw InvalidArgument(where + " " + WhyRefused("--autotune"));
-    } else if (std::ranges::find(parameters, name) == parameters.end()) {
-      std::vector<std::string> known = parameters;
-      known.emplace_back("enabled");
-      ThrowUnknown(where, name, known);
-    }
-  }
 }
 
 /// Reads how the ranks meet: Horovod's --mpi, --gloo or --jsrun.
@@ -177,7 +158,10 @@ void ReadEntry(const std::string& section, const Entry& entry, ConfigFile& confi
     known.push_back(flag.key);
     if (!flag.inverted_key.empty()) known.push_back(flag.inverted_key);
   }
-  if (ReadHorovodsEntry(where, "--" + name, value, config)) return;
+  // Some of Horovod's names begin with their section's.
+  for (const std::string& flag : {"--" + name, "--" + section + "-" + name}) {
+    if (ReadHorovodsEntry(where, flag, value, config)) return;
+  }
   if (section == kLibraryOptions) {
     known = {"mpi-threads-disable", "num-nccl-streams", "thread-affinity", "gloo-timeout-seconds"};
   }
@@ -200,12 +184,10 @@ ConfigFile ReadConfigFile(const std::string& path) {
         config.verbose = ReadBoolean(place + ": verbose", value);
       } else if (name == "controller") {
         ReadController(entry, config);
-      } else if (name == "autotune") {
-        ReadAutotune(path, value);
       } else if (sections.contains(name)) {
         for (const Entry& setting : Entries(path, name, value)) ReadEntry(name, setting, config);
       } else {
-        std::vector<std::string> known = {"autotune", "controller", "verbose"};
+        std::vector<std::string> known = {"controller", "verbose"};
         known.insert(known.end(), sections.begin(), sections.end());
         ThrowUnknown(place, name, known);
       }

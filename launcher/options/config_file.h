@@ -6,8 +6,8 @@
 
 namespace weir::launcher {
 
-/// A config file in Horovod's YAML layout: sections params, timeline, stall-check, logging, metrics
-/// (Weir's own), library-options, which sets nothing here, and autotune, which may say no.
+/// A config file in Horovod's YAML layout: sections params, timeline, stall-check, autotune,
+/// logging, metrics (Weir's own), and library-options, which sets nothing here.
 struct ConfigFile {
   std::map<std::string, std::string> environment{};  ///< WEIR_* variables that it sets.
   std::map<std::string, std::string> origins{};      ///< "FILE:LINE" that set a variable.

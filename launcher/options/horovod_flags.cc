@@ -11,12 +11,13 @@ std::vector<AcceptedFlag> MakeAccepted() {
       {"--disable-cache", 0, ""},
       {"--torus-allreduce", 0, "there are no rings of GPUs here to make a torus of"},
       {"--no-torus-allreduce", 0, ""},
-      {"--no-autotune", 0, ""},
       {"--mpi-threads-disable", 0,
        "one thread of each rank makes all of Weir's calls of MPI anyway"},
       {"--no-mpi-threads-disable", 0, ""},
       {"--num-nccl-streams", 1, "a rank has one stream for NCCL in each process set"},
       {"--thread-affinity", 1, "single threads are not bound; --binding-args binds ranks"},
+      {"--autotune-gaussian-process-noise", 1,
+       "plans are measured, and no Gaussian process guesses between them"},
       {"--gloo-timeout-seconds", 1, "there is no Gloo here; --start-timeout limits the start"},
   };
 }
@@ -31,14 +32,6 @@ std::span<const AcceptedFlag> AcceptedFlags() {
 std::span<const ControllerFlag> ControllerFlags() {
   static const std::vector<ControllerFlag> flags = {{"--mpi", "mpi"}, {"--gloo", "ucx"}};
   return flags;
-}
-
-std::string WhyRefused(std::string_view flag) {
-  if (flag.starts_with("--autotune")) {
-    return "asks for settings that are tuned while the job runs, which is not supported; leave it "
-           "out, and give --fusion-threshold-mb and --cycle-time-ms if the defaults do not suit";
-  }
-  return {};
 }
 
 }  // namespace weir::launcher

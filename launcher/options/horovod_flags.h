@@ -2,7 +2,6 @@
 
 #include <span>
 #include <string>
-#include <string_view>
 
 /// Options of Horovod under its names, on the command line and in the config file: those that set
 /// nothing here, and those whose meaning another option has.
@@ -22,9 +21,5 @@ struct ControllerFlag {
   std::string transport;  ///< The value of --transport that it stands for.
 };
 std::span<const ControllerFlag> ControllerFlags();
-
-/// Returns why an option is refused, as a sentence without its name: it asks for something that
-/// would change the job. Empty for every other option.
-std::string WhyRefused(std::string_view flag);
 
 }  // namespace weir::launcher

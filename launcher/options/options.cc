@@ -119,9 +119,6 @@ void AddSettingFlags(CLI::App& app, Raw& raw) {
 }
 
 [[noreturn]] void ThrowUnknownOption(const CLI::App& app, const std::string& name) {
-  if (const std::string why = WhyRefused(name); !why.empty()) {
-    throw InvalidArgument("'" + name + "' " + why);
-  }
   std::vector<std::string> known = {"-np", "-hostfile", "-cb", "-prefix-timestamp"};
   for (const CLI::Option* option : app.get_options()) {
     for (const std::string& one : option->get_lnames()) known.push_back("--" + one);

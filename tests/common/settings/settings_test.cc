@@ -191,14 +191,14 @@ TEST(Settings, StrictMakesWarningsErrors) {
        std::map<std::string, std::string>{{"WEIR_FUSION_TRESHOLD", "1"},
                                           {"HOROVOD_FUSION_TRESHOLD", "1"},
                                           {"WEIR_STALL_SHUTDOWN_TIME_SECONDS", "0"},
-                                          {"HOROVOD_AUTOTUNE", "1"},
+                                          {"HOROVOD_TORUS_ALLREDUCE", "1"},
                                           {"HOROVOD_CONTROLLER", "gloo"}}) {
     EXPECT_THAT(ErrorOf({{variable, value}, {"WEIR_STRICT", "1"}}), HasSubstr(variable));
     EXPECT_THAT(Settings::FromEnvironment({{variable, value}}).warnings(),
                 ElementsAre(HasSubstr(variable)));
   }
   EXPECT_EQ(ErrorOf({{"WEIR_STRICT", "1"},
-                     {"HOROVOD_AUTOTUNE", "0"},
+                     {"HOROVOD_TORUS_ALLREDUCE", "0"},
                      {"HOROVOD_CONTROLLER", "mpi"},
                      {"HOROVOD_CYCLE_TIME", "2"},
                      {"HOROVOD_RANK", "3"},
@@ -207,12 +207,12 @@ TEST(Settings, StrictMakesWarningsErrors) {
 }
 
 TEST(Settings, WhatHorovodHasAndWeirDoesNotIsSaidInOneLine) {
-  EXPECT_THAT(Settings::FromEnvironment({{"HOROVOD_AUTOTUNE", "1"},
+  EXPECT_THAT(Settings::FromEnvironment({{"HOROVOD_TORUS_ALLREDUCE", "1"},
                                          {"HOROVOD_CPU_OPERATIONS", "gloo"},
                                          {"HOROVOD_CONTROLLER", "mpi"}})
                   .warnings(),
-              ElementsAre("without effect in Weir: HOROVOD_AUTOTUNE=1, "
-                          "HOROVOD_CPU_OPERATIONS=gloo"));
+              ElementsAre("without effect in Weir: HOROVOD_CPU_OPERATIONS=gloo, "
+                          "HOROVOD_TORUS_ALLREDUCE=1"));
 }
 
 TEST(Settings, AProgramThatIsStrictRefusesWhatItWasWarnedOf) {

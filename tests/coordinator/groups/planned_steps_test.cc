@@ -59,7 +59,7 @@ std::string RandomPlans(std::size_t buckets, int steps, int ranks, unsigned seed
 constexpr std::size_t kBuckets = 3;  // Of Training, with the fusion threshold of Plans.
 
 Options Alternating(Options options) {
-  options["alternatives"] = "dense,fp16,int8,split";
+  options["alternatives"] = "dense,fp16,int8";
   return options;
 }
 

@@ -25,7 +25,7 @@ StepObservation StepOf(const StepPlan& plan, double dense_bytes) {
                             .encode = form == kDense ? 0.0 : kWork,
                             .exchange_begin = 0.1,
                             .exchange_end = step.seconds,
-                            .bytes = {500.0, 0.0, dense_bytes / 2}});
+                            .bytes = {0.0, 500.0, 0.0, 0.0, dense_bytes / 2}});
   }
   return step;
 }

@@ -211,12 +211,17 @@ TEST(Options, AHostFileIsRead) {
   }
 }
 
-TEST(Options, WhatWouldMakeItAnotherJobIsRefused) {
-  for (const char* flag : {"--autotune", "--autotune-log-file=f", "--autotune-warmup-samples",
-                           "--autotune-steps-per-sample", "--autotune-bayes-opt-max-samples",
-                           "--autotune-gaussian-process-noise"}) {
-    ExpectRefused({"-np", "1", flag, "x"}, "' asks for settings that are tuned while the job runs");
-  }
+TEST(Options, HorovodsAutotuneIsTaken) {
+  const Options options = ParseOptions(
+      {"-np", "1", "--autotune", "--autotune-log-file", "f", "--autotune-warmup-samples=2",
+       "--autotune-steps-per-sample", "7", "--autotune-bayes-opt-max-samples", "9",
+       "--autotune-gaussian-process-noise", "0.5", "x"});
+  EXPECT_THAT(options.environment,
+              UnorderedElementsAre(Pair("WEIR_AUTOTUNE", "true"), Pair("WEIR_AUTOTUNE_LOG", "f"),
+                                   Pair("WEIR_AUTOTUNE_WARMUP_SAMPLES", "2"),
+                                   Pair("WEIR_AUTOTUNE_STEPS_PER_SAMPLE", "7"),
+                                   Pair("WEIR_AUTOTUNE_BAYES_OPT_MAX_SAMPLES", "9")));
+  EXPECT_THAT(options.notices, ElementsAre(HasSubstr("no Gaussian process")));
 }
 
 TEST(Options, TheOldSpellingOfHiddenTimestampsIsKnown) {
@@ -252,10 +257,11 @@ TEST(Options, AConfigFileSetsWhatTheCommandLineDoesNot) {
       "library-options:\n  num-nccl-streams: 2\n  mpi-threads-disable: false\n");
   const Options options =
       ParseOptions({"-np", "1", "--config-file", file.path(), "--cycle-time-ms", "9", "x"});
-  EXPECT_THAT(options.environment,
-              UnorderedElementsAre(Pair("WEIR_FUSION_THRESHOLD", "33554432"),
-                                   Pair("WEIR_CYCLE_TIME", "9"), Pair("WEIR_STALL_CHECK", "false"),
-                                   Pair("WEIR_LOG_TIMESTAMPS", "false")));
+  EXPECT_THAT(
+      options.environment,
+      UnorderedElementsAre(Pair("WEIR_FUSION_THRESHOLD", "33554432"), Pair("WEIR_CYCLE_TIME", "9"),
+                           Pair("WEIR_STALL_CHECK", "false"), Pair("WEIR_AUTOTUNE", "false"),
+                           Pair("WEIR_AUTOTUNE_LOG", "f"), Pair("WEIR_LOG_TIMESTAMPS", "false")));
   EXPECT_TRUE(options.verbose);
   EXPECT_THAT(options.notices,
               ElementsAre(HasSubstr("library-options.num-nccl-streams has no effect")));
@@ -306,7 +312,7 @@ TEST(Options, AConfigFileOfHorovodIsTakenAsItIs) {
       "params:\n  fusion_threshold_mb: 32\n  hierarchical_allreduce: true\n"
       "timeline:\n  filename: f\n  mark_cycles: true\n"
       "stall_check:\n  enabled: true\n  warning_time_seconds: 120\n"
-      "autotune:\n  enabled: false\n  warmup_samples: 5\n"
+      "autotune:\n  enabled: false\n  warmup_samples: 5\n  gaussian_process_noise: 0.8\n"
       "library_options:\n  mpi_threads_disable: false\n  gloo_timeout_seconds: 60\n"
       "logging:\n  level: INFO\n  with_timestamp: true\n");
   const Options options = ParseOptions({"-np", "1", "--config-file", file.path(), "x"});
@@ -316,9 +322,11 @@ TEST(Options, AConfigFileOfHorovodIsTakenAsItIs) {
                   Pair("WEIR_HIERARCHICAL_ALLREDUCE", "true"), Pair("WEIR_TIMELINE", "f"),
                   Pair("WEIR_TIMELINE_MARK_CYCLES", "true"), Pair("WEIR_STALL_CHECK", "true"),
                   Pair("WEIR_STALL_CHECK_TIME_SECONDS", "120"), Pair("WEIR_LOG_LEVEL", "INFO"),
-                  Pair("WEIR_LOG_TIMESTAMPS", "true")));
+                  Pair("WEIR_LOG_TIMESTAMPS", "true"), Pair("WEIR_AUTOTUNE", "false"),
+                  Pair("WEIR_AUTOTUNE_WARMUP_SAMPLES", "5")));
   EXPECT_THAT(options.notices,
-              ElementsAre(HasSubstr("library-options.gloo-timeout-seconds has no effect")));
+              ElementsAre(HasSubstr("autotune.gaussian-process-noise has no effect"),
+                          HasSubstr("library-options.gloo-timeout-seconds has no effect")));
 }
 
 TEST(Options, MistakesInAConfigFileAreNamedWithTheirLine) {
@@ -343,12 +351,11 @@ TEST(Options, MistakesInAConfigFileAreNamedWithTheirLine) {
            {"params:\n  cycle-time-ms: 3\nparams:\n", ":3: 'params' appears a second time"},
            {"[a]: 3\n", ":1: a key must be a word"},
            {"verbose: true\nzebra: 3\n",
-            ":2: unknown key 'zebra'; known are: autotune, controller, verbose, library-options, "},
+            ":2: unknown key 'zebra'; known are: controller, verbose, autotune, library-options, "},
            {"controller: mpich\n",
             ":1: controller mpich: unknown key 'mpich'; known are: mpi, gloo, jsrun"},
            {"params:\n  cycle_time_ms: 3\n  cycle-time-ms: 4\n", "appears a second time"},
-           {"autotune:\n  enabled: true\n",
-            ":2: autotune.enabled asks for settings that are tuned"},
+           {"autotune:\n  enabled: soon\n", ":2: autotune.enabled"},
            {"autotune:\n  logfile: x\n", "did you mean 'log-file'?"},
            {"library-options:\n  nccl-streams: 2\n", "unknown key 'nccl-streams'"},
            {"params: [\n", "config-"}}) {

@@ -140,8 +140,6 @@ def test_tensors_by_name(rank):
     ({"compressor": "auto", "choices": "dense,dense"}, "none twice"),
     ({"compressor": "dgc", "alternatives": "onebit"}, "alternatives"),
     ({"compressor": "dgc", "alternatives": "dense", "route": "hierarchical"}, "route=hierarchical"),
-    ({"compressor": "dgc", "alternatives": "split", "route": "split"}, "is the route already"),
-    ({"compressor": "dgc", "alternatives": "split", "values": "int4"}, "round \"values\" = \"int4\" again"),
     ({"compressor": "auto", "choices": "dense,fp16", "density": 0.1}, "density.*fp16"),
     ({"compressor": "fp16", "alternatives": "dense", "ef": "vanilla"}, "ef remembers"),
 ])

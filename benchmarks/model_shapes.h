@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,9 @@ namespace weir::bench {
 struct NamedShape {
   std::string name;
   Shape shape;
+  /// How often each of its values is used in a forward pass of one sample of the paper's size: a
+  /// convolution's, once for each place of its output.
+  std::int64_t uses = 1;
 };
 
 /// Layer shapes of the models that compression papers report on, in forward order.

@@ -94,11 +94,15 @@ struct Passes {
   std::int64_t backward = 0;
 };
 
+/// Returns what a tensor's part of a pass is measured by.
+std::int64_t ProductsOf(const NamedShape& tensor) { return tensor.uses * tensor.shape.elements(); }
+
 /// The rank that trains, and the one that answers, of one candidate.
 class Job {
  public:
   Job(const Candidate& candidate, const Setup& setup, Gradients& gradients)
-      : setup_(setup), gradients_(gradients), elements_(Elements(setup.shapes)) {
+      : setup_(setup), gradients_(gradients) {
+    for (const NamedShape& tensor : setup.shapes) products_ += ProductsOf(tensor);
     const auto link =
         std::make_shared<VirtualNetwork>(2, VirtualNetwork::Link{.bytes_per_second = 125e6});
     job_ = std::make_unique<LocalJob>(2, [link](int, std::unique_ptr<Transport> direct) {
@@ -135,12 +139,13 @@ class Job {
     std::int64_t backward_ns = 0;
     std::vector<Interval> waits;
     group_->BeginStep({.learning_rates = std::span<const float>(&kLearningRate, 1)});
-    // A layer's part of the pass is its part of the parameters.
-    std::int64_t elements = 0, computed = 0;
+    std::int64_t products = 0, computed = 0;
     for (std::size_t i = setup_.shapes.size(); i-- > 0;) {
       const Shape& shape = setup_.shapes[i].shape;
-      elements += shape.elements();
-      const std::int64_t until = passes.backward * elements / elements_;
+      products += ProductsOf(setup_.shapes[i]);
+      const auto until =
+          static_cast<std::int64_t>(static_cast<double>(passes.backward) *
+                                    static_cast<double>(products) / static_cast<double>(products_));
       const std::int64_t begin = NowNs();
       arithmetic_.Compute(until - computed);
       computed = until;
@@ -165,7 +170,7 @@ class Job {
 
   const Setup& setup_;
   Gradients& gradients_;
-  const std::int64_t elements_;
+  std::int64_t products_ = 0;  ///< Of a pass of one sample.
   Arithmetic arithmetic_;
   std::unique_ptr<LocalJob> job_;
   std::jthread answering_;

@@ -63,11 +63,12 @@ class Training {
     GradientGroupSpec spec{
         .name = "resnet50",
         .compression = {{"compressor", "dgc"}, {"density", "0.001"}, {"policy", "always"}}};
-    for (const auto& [name, shape] : ResNet50()) {
-      const auto n = static_cast<std::size_t>(shape.elements());
+    for (const NamedShape& tensor : ResNet50()) {
+      const auto n = static_cast<std::size_t>(tensor.shape.elements());
       gradients_.push_back(std::make_unique<GpuGradients>(gpu, n, DType::kFloat32));
       updates_.emplace_back(gpu, GpuMemory::Kind::kDevice, n * sizeof(float));
-      spec.tensors.push_back({.name = name, .shape = shape, .device = {gpu.device()}});
+      spec.tensors.push_back(
+          {.name = tensor.name, .shape = tensor.shape, .device = {gpu.device()}});
     }
     group_ = engine.Register(spec);
   }

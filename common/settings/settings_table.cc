@@ -26,11 +26,10 @@ std::vector<SettingRow> MakeTable() {
       {.name = "SCHEDULING_CREDIT",
        .member = &S::scheduling_credit_bytes,
        .allowed = "bytes, 0 to 1099511627776",
-       .help =
-           "Bytes posted to send behind which no later dense bucket posts more, so that large "
-           "buckets "
-           "end one after the other; less than a chunk (1 MiB on a fast network): each waits for "
-           "the one before it.",
+       .help = "Bytes posted to send behind which no later dense bucket posts more, so that large "
+               "buckets end one after the other; less than a chunk (1 MiB on a fast network): each "
+               "waits for "
+               "the one before it.",
        .max = kMaxBytes},
       {.name = "CYCLE_TIME",
        .alias = "CYCLE_TIME",

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "common/byte_stream.h"
+#include "common/shape_bytes.h"
+#include "compression/options/option_bytes.h"
 
 namespace weir::process {
 namespace {
@@ -54,30 +56,18 @@ namespace {
 
 std::vector<std::byte> BytesOf(const Description& description) {
   ByteWriter out;
-  out.Put(static_cast<std::uint32_t>(description.options.size()));
-  for (const auto& [key, value] : description.options) {
-    out.PutString(key);
-    out.PutString(value);
-  }
+  PutOptions(out, description.options);
   out.PutString(description.tensor.name);
-  const auto dims = description.tensor.shape.dims();
-  out.Put(static_cast<std::uint32_t>(dims.size()));
-  for (const std::int64_t dim : dims) out.Put(dim);
+  PutShape(out, description.tensor.shape);
   return out.Take();
 }
 
 Description DescriptionOf(std::span<const std::byte> bytes) {
   ByteReader in(bytes, "a message to a compression process");
   Description description;
-  const std::uint32_t options = in.GetCount(2 * sizeof(std::uint32_t));
-  for (std::uint32_t i = 0; i < options; ++i) {
-    const std::string key = in.GetString();
-    description.options[key] = in.GetString();
-  }
+  description.options = GetOptions(in);
   description.tensor.name = in.GetString();
-  std::vector<std::int64_t> dims(in.GetCount(sizeof(std::int64_t)));
-  for (std::int64_t& dim : dims) dim = in.Get<std::int64_t>();
-  description.tensor.shape = Shape(dims);
+  description.tensor.shape = GetShape(in);
   return description;
 }
 

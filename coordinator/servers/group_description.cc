@@ -6,6 +6,8 @@
 #include <string_view>
 
 #include "common/byte_stream.h"
+#include "common/shape_bytes.h"
+#include "compression/options/option_bytes.h"
 #include "weir/error.h"
 
 namespace weir {
@@ -15,34 +17,13 @@ namespace {
 constexpr std::size_t kLeastTensorBytes = 5 * sizeof(std::uint32_t) + 1;
 constexpr std::size_t kChecksumBytes = sizeof(std::uint64_t);
 
-using Options = std::map<std::string, std::string>;
-
-void Put(ByteWriter& out, const Options& options) {
-  out.Put(static_cast<std::uint32_t>(options.size()));
-  for (const auto& [key, value] : options) {
-    out.PutString(key);
-    out.PutString(value);
-  }
-}
-
-Options GetOptions(ByteReader& in) {
-  Options options;
-  const std::uint32_t count = in.GetCount(2 * sizeof(std::uint32_t));
-  for (std::uint32_t i = 0; i < count; ++i) {
-    std::string key = in.GetString();
-    options.emplace(std::move(key), in.GetString());
-  }
-  return options;
-}
-
 void Put(ByteWriter& out, const GradientSpec& tensor) {
   out.PutString(tensor.name);
   out.Put(tensor.dtype);
-  out.Put(static_cast<std::uint32_t>(tensor.shape.rank()));
-  for (const std::int64_t dim : tensor.shape.dims()) out.Put(dim);
+  PutShape(out, tensor.shape);
   out.Put(static_cast<std::int32_t>(tensor.parameter_group));
   out.Put(static_cast<std::int32_t>(tensor.priority));
-  Put(out, tensor.compression);
+  PutOptions(out, tensor.compression);
 }
 
 DType GetDType(ByteReader& in) {
@@ -55,13 +36,7 @@ GradientSpec GetTensor(ByteReader& in) {
   GradientSpec tensor;
   tensor.name = in.GetString();
   tensor.dtype = GetDType(in);
-  std::vector<std::int64_t> dims(in.GetCount(sizeof(std::int64_t)));
-  for (std::int64_t& dim : dims) dim = in.Get<std::int64_t>();
-  try {
-    tensor.shape = Shape(dims);
-  } catch (const InvalidArgument& error) {
-    in.Fail(error.what());
-  }
+  tensor.shape = GetShape(in);
   tensor.parameter_group = in.Get<std::int32_t>();
   tensor.priority = in.Get<std::int32_t>();
   tensor.compression = GetOptions(in);
@@ -71,7 +46,7 @@ GradientSpec GetTensor(ByteReader& in) {
 void Put(ByteWriter& out, const GroupDescription& group) {
   out.PutString(group.spec.name);
   out.Put(static_cast<std::uint64_t>(group.fusion_threshold_bytes));
-  Put(out, group.spec.compression);
+  PutOptions(out, group.spec.compression);
   out.Put(static_cast<std::uint32_t>(group.spec.tensors.size()));
   for (const GradientSpec& tensor : group.spec.tensors) Put(out, tensor);
 }

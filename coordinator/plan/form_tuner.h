@@ -13,9 +13,10 @@ namespace weir {
 
 /// How long a search takes.
 struct SearchEffort {
-  std::size_t warmup_steps = 0;  ///< They do not count, before the first search.
-  std::size_t first_steps = 3;   ///< Of each plan, in the first round.
-  std::size_t most_tries = 20;   ///< Plans in that round.
+  /// They do not count, before the first search: programs take some until their steps are alike.
+  std::size_t warmup_steps = 9;
+  std::size_t first_steps = 3;  ///< Of each plan, in the first round.
+  std::size_t most_tries = 20;  ///< Plans in that round.
 };
 
 /// Finds the plan with the shortest steps. It tries what may be good, one plan after the other, in

@@ -56,7 +56,7 @@ struct Settings {
   /// What does not change training is found by measurement for every optimizer: how entries travel.
   bool autotune = false;
   std::string autotune_log_filename;  ///< Table of what was measured so, by rank 0; empty: none.
-  int autotune_warmup_samples = 0;    ///< Left out, of as many steps each, before all.
+  int autotune_warmup_samples = 3;    ///< Left out, of as many steps each, before all.
   int autotune_steps_per_sample = 3;  ///< In which a plan is tried at first.
   int autotune_most_samples = 20;     ///< Plans that one search tries.
   /// Number of the job's last processes that are summation servers for route=push_pull: they run

@@ -26,6 +26,7 @@ bool HaveChosen(Engine& engine, int groups) {
   engine.Wait(engine.Broadcast("chosen", {&chosen, DType::kInt64, Shape{1}}, 0));
   return chosen == groups;
 }
+constexpr int kSearch = 24;       // Steps in which one begins, and tries all that it will.
 constexpr int kMostTries = 2000;  // Steps; a busy machine makes searches long.
 
 /// Ranks may begin steps of several groups in an order of their own: the search waits for nobody.
@@ -65,8 +66,8 @@ TEST(PlanSearch, EndsWhileRanksJoin) {
   for (const int ranks : JobSizesFrom(2)) {
     RunJob(ranks, [&](Engine& engine) {
       const auto group = engine.Register(SpecOf(kAuto));
-      for (int leave = 1; leave < 12; ++leave) {
-        const int steps = engine.rank() == leave % ranks ? leave : 12;
+      for (int leave = 1; leave < kSearch; ++leave) {
+        const int steps = engine.rank() == leave % ranks ? leave : kSearch;
         for (int step = 0; step < steps; ++step) Step(*group, GradientOf(engine.rank(), step));
         engine.Join();
       }
@@ -83,7 +84,7 @@ TEST(PlanSearch, EndsAfterAStateWasLoaded) {
   for (const int ranks : JobSizesFrom(2)) {
     RunJob(ranks, [&](Engine& engine) {
       const auto group = engine.Register(SpecOf(kAuto));
-      for (int before = 1; before < 12; ++before) {
+      for (int before = 1; before < kSearch; ++before) {
         std::ostringstream saved;
         group->Save(saved);
         for (int step = 0; step < before; ++step) Step(*group, GradientOf(engine.rank(), step));

@@ -28,8 +28,7 @@ std::vector<SettingRow> MakeTable() {
        .allowed = "bytes, 0 to 1099511627776",
        .help = "Bytes posted to send behind which no later dense bucket posts more, so that large "
                "buckets end one after the other; less than a chunk (1 MiB on a fast network): each "
-               "waits for "
-               "the one before it.",
+               "waits for the one before it.",
        .max = kMaxBytes},
       {.name = "CYCLE_TIME",
        .alias = "CYCLE_TIME",
@@ -100,9 +99,8 @@ std::vector<SettingRow> MakeTable() {
        .member = &S::autotune_log_filename,
        .allowed = "a file name",
        .help = "With `WEIR_AUTOTUNE`: rank 0 writes a line of Horovod's columns to it for each "
-               "plan that "
-               "was tried, and which one it was. The score is bytes of fp32 gradients in a "
-               "microsecond."},
+               "plan that was tried, and which one it was. The score is bytes of fp32 gradients "
+               "in a microsecond."},
       {.name = "AUTOTUNE_WARMUP_SAMPLES",
        .alias = "AUTOTUNE_WARMUP_SAMPLES",
        .member = &S::autotune_warmup_samples,

@@ -72,10 +72,10 @@ std::uint64_t AdvanceAll(const DrainStep& step, std::span<const float> gradient,
 }
 
 void KeepRest(DType type, std::span<float> values) {
-  static const CastCodec kHalves(DType::kFloat16);
-  static const Int8Codec kLevels;
+  const CastCodec halves(DType::kFloat16);
+  const Int8Codec levels;
   WEIR_CHECK(type == DType::kFloat16 || type == DType::kInt8);
-  const Codec& codec = type == DType::kInt8 ? static_cast<const Codec&>(kLevels) : kHalves;
+  const Codec& codec = type == DType::kInt8 ? static_cast<const Codec&>(levels) : halves;
   constexpr std::size_t kBlock = 2 * Int8Codec::kBlock;
   std::array<std::byte, kBlock * 2> rounded;
   for (std::size_t begin = 0; begin < values.size(); begin += kBlock) {

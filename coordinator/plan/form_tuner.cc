@@ -128,8 +128,11 @@ void FormTuner::Observe(const StepObservation& step) {
   // One step may have met something else that the machine did.
   const bool given_up = slow >= 2 || step.seconds > kHopeless * best_of_all;
   if (given_up) now.hopeless = true;
-  const std::size_t enough = effort_.first_steps + (round_ == 0 ? 0 : kMoreSteps);
-  if (given_up || now.seconds.size() >= enough) Advance();
+  if (given_up || now.seconds.size() >= StepsWanted()) Advance();
+}
+
+std::size_t FormTuner::StepsWanted() const {
+  return effort_.first_steps + (round_ == 0 ? 0 : kMoreSteps);
 }
 
 std::size_t FormTuner::CountTries() const {
@@ -154,12 +157,8 @@ bool FormTuner::MayGainBySplit() const {
 void FormTuner::Advance() {
   for (++trying_; trying_ < tried_.size(); ++trying_) {
     Tried& next = tried_[trying_];
-    if (IsHopeless(next)) continue;
-    const std::size_t taken = next.seconds.size();
-    if (round_ == 0 ? CountTries() >= effort_.most_tries
-                    : taken >= effort_.first_steps + kMoreSteps) {
-      continue;
-    }
+    if (IsHopeless(next) || next.seconds.size() >= StepsWanted()) continue;
+    if (round_ == 0 && CountTries() >= effort_.most_tries) continue;
     fresh_ = next.plan != wanted_;
     wanted_ = next.plan;
     return;

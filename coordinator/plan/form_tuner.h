@@ -63,6 +63,8 @@ class FormTuner {
   StepPlan AllIn(BucketForm form) const;
   void Consider(StepPlan plan);
   void Advance();
+  /// Returns the steps of each plan that is tried, by the end of this round.
+  std::size_t StepsWanted() const;
   std::size_t CountTries() const;
   bool IsHopeless(Tried& tried) const;
   bool MayGainBySplit() const;

@@ -77,8 +77,11 @@ void GroupPlanning::Prepare() {
   std::vector<std::vector<BucketForm>> allowed;
   for (std::size_t b = 0; b < now_.size(); ++b) allowed.push_back(AllowedForms(b));
   if (std::ranges::all_of(allowed, [](const auto& forms) { return forms.size() == 1; })) {
+    const bool on_gpu = std::ranges::any_of(
+        plan_.compressors, [](const auto& compressor) { return compressor == nullptr; });
     return Note(0, By::kOptions, now_,
-                Words().compressor + ", as nothing else is possible: its memory is on a GPU");
+                Words().compressor + ", as nothing else is possible" +
+                    (on_gpu ? ": its memory is on a GPU" : ""));
   }
   tuner_ = std::make_unique<FormTuner>(std::move(allowed), EffortOf(coordinator_.settings()));
   Note(0, ExplainForms(*tuner_, Words()));

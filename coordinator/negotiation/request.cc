@@ -4,6 +4,7 @@
 
 #include "common/byte_stream.h"
 #include "common/check.h"
+#include "common/shape_bytes.h"
 
 namespace weir {
 namespace {
@@ -27,23 +28,6 @@ bool GetBool(ByteReader& in, const char* trouble) {
   const auto value = in.Get<std::uint8_t>();
   if (value > 1) in.Fail(trouble);
   return value == 1;
-}
-
-void PutShape(ByteWriter& out, const Shape& shape) {
-  out.Put(static_cast<std::uint8_t>(shape.rank()));
-  for (const std::int64_t dim : shape.dims()) out.Put(dim);
-}
-
-Shape GetShape(ByteReader& in) {
-  const auto rank = in.Get<std::uint8_t>();
-  if (rank > Shape::kMaxRank) in.Fail("a shape of too many dimensions");
-  std::array<std::int64_t, Shape::kMaxRank> dims{};
-  for (std::size_t i = 0; i < rank; ++i) dims[i] = in.Get<std::int64_t>();
-  try {
-    return Shape(std::span<const std::int64_t>(dims.data(), rank));
-  } catch (const InvalidArgument& error) {
-    throw Corrupt(std::string("a negotiation message has an impossible shape: ") + error.what());
-  }
 }
 
 void PutRows(ByteWriter& out, const std::vector<std::int64_t>& rows) {

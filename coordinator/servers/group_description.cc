@@ -14,7 +14,7 @@ namespace weir {
 namespace {
 
 // Name, type, dimensions, two numbers and options.
-constexpr std::size_t kLeastTensorBytes = 5 * sizeof(std::uint32_t) + 1;
+constexpr std::size_t kLeastTensorBytes = 4 * sizeof(std::uint32_t) + 2;
 constexpr std::size_t kChecksumBytes = sizeof(std::uint64_t);
 
 void Put(ByteWriter& out, const GradientSpec& tensor) {

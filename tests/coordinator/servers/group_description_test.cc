@@ -65,8 +65,8 @@ TEST(GroupDescriptionTest, TheBytesAreThoseOfTheWireFormatsPage) {
       "00 07 00 00 00 05 00 00 00 6d 6f 64 65 6c 00 10 00 00 00 00 00 00 "
       "02 00 00 00 0a 00 00 00 63 6f 6d 70 72 65 73 73 6f 72 04 00 00 00 74 6f 70 6b "
       "05 00 00 00 72 6f 75 74 65 09 00 00 00 70 75 73 68 5f 70 75 6c 6c "
-      "01 00 00 00 01 00 00 00 77 02 02 00 00 00 03 00 00 00 00 00 00 00 f4 01 00 00 00 00 00 00 "
-      "01 00 00 00 fe ff ff ff 00 00 00 00 94 cb 35 21 0c c6 61 f5");
+      "01 00 00 00 01 00 00 00 77 02 02 03 00 00 00 00 00 00 00 f4 01 00 00 00 00 00 00 "
+      "01 00 00 00 fe ff ff ff 00 00 00 00 0b ab 4b aa b6 14 81 05");
 }
 
 TEST(GroupDescriptionTest, AScalarAloneIsAGroup) {

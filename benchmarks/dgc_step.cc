@@ -73,7 +73,7 @@ class Bench {
         a_(n),
         b_(n),
         c_(n),
-        plain_(Momentum::kVanilla, 0.9f, true, n) {}
+        plain_(Momentum::kVanilla, 0.9f, Masking::kAll, n) {}
 
   /// `fresh`: the state is all zero and needs the warm-up steps first.
   Series Measure(int threads, bool fresh) {

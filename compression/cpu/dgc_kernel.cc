@@ -19,15 +19,20 @@ using M = hn::Mask<D>;
 constexpr std::size_t kVectors = 4;  // Vectors a branch; 1, 4 and 8 are equally fast, 4 is short.
 static_assert(kVectors * HWY_MAX_BYTES / sizeof(float) <= CandidateList::kBlock);
 
-/// v at [i, i + Lanes) after its update, and the lanes that had a finite gradient.
+/// What entries [i, i + Lanes) send, after their update, and the lanes that had a finite gradient.
 struct Updated {
-  V v;
+  V sends;
   M finite;
 };
 
-/// Source of v: the accumulation of a new gradient. Momentum is a template argument so
-/// that each loop has one recursion.
-template <Momentum kMomentum>
+/// ToSend for a vector: multiply and add separately, never fused.
+HWY_INLINE V ToSendVector(float tail, V u, V v) {
+  return hn::Add(v, hn::Mul(hn::Set(D(), tail), u));
+}
+
+/// Source of entries: the accumulation of a new gradient. Momentum is a template argument so
+/// that each loop has one recursion, and whether a tail of it is sent as well.
+template <Momentum kMomentum, bool kTail>
 class FromGradient {
  public:
   explicit FromGradient(const Accumulation& step) : step_(step) {}
@@ -37,9 +42,10 @@ class FromGradient {
     const V scaled = hn::Mul(hn::LoadU(d, step_.gradient + i), hn::Set(d, step_.gradient_scale));
     const M finite = hn::Lt(hn::Abs(scaled), hn::Set(d, MagnitudeOfKey(kInfinityKey)));
     const V g = hn::IfThenElseZero(finite, scaled);
-    const V v = hn::Add(hn::LoadU(d, step_.v + i), Direction(i, g));
+    V u = hn::Zero(d);
+    const V v = hn::Add(hn::LoadU(d, step_.v + i), Direction(i, g, u));
     hn::StoreU(v, d, step_.new_v + i);
-    return {v, finite};
+    return {kTail ? ToSendVector(step_.tail, u, v) : v, finite};
   }
 
   /// Updates one entry; counts it into `not_finite`.
@@ -51,12 +57,13 @@ class FromGradient {
     float u = kHasMomentum ? step_.u[i] : 0.0f;
     const float direction = AdvanceMomentum(kMomentum, step_.m, finite ? scaled : 0.0f, u);
     if (kHasMomentum) step_.new_u[i] = u;
-    return step_.new_v[i] = step_.v[i] + direction;
+    const float v = step_.new_v[i] = step_.v[i] + direction;
+    return kTail ? ToSend(step_.tail, u, v) : v;
   }
 
  private:
   /// AdvanceMomentum for a vector: multiply and add separately, never fused.
-  HWY_INLINE V Direction(std::size_t i, V g) const {
+  HWY_INLINE V Direction(std::size_t i, V g, V& u) const {
     if constexpr (kMomentum == Momentum::kNone) {
       return g;
     } else {
@@ -64,7 +71,7 @@ class FromGradient {
       const V m = hn::Set(d, step_.m);
       const V old_u = hn::LoadU(d, step_.u + i);
       const bool nesterov = kMomentum == Momentum::kNesterov;
-      const V u = nesterov ? hn::Mul(m, hn::Add(old_u, g)) : hn::Add(hn::Mul(m, old_u), g);
+      u = nesterov ? hn::Mul(m, hn::Add(old_u, g)) : hn::Add(hn::Mul(m, old_u), g);
       hn::StoreU(u, d, step_.new_u + i);
       return nesterov ? hn::Add(u, g) : u;
     }
@@ -73,18 +80,24 @@ class FromGradient {
   const Accumulation step_;
 };
 
-/// Source of v when it is only read.
-class AsItIs {
+/// Source of entries that are only read.
+template <bool kTail>
+class AsTheyAre {
  public:
-  explicit AsItIs(const float* v) : v_(v) {}
+  explicit AsTheyAre(const Collected& from) : from_(from) {}
   HWY_INLINE Updated Vector(std::size_t i) const {
     const D d;
-    return {hn::LoadU(d, v_ + i), hn::FirstN(d, hn::Lanes(d))};
+    const V v = hn::LoadU(d, from_.v + i);
+    const M all = hn::FirstN(d, hn::Lanes(d));
+    if constexpr (!kTail) return {v, all};
+    return {ToSendVector(from_.tail, hn::LoadU(d, from_.u + i), v), all};
   }
-  HWY_INLINE float Entry(std::size_t i, std::uint64_t&) const { return v_[i]; }
+  HWY_INLINE float Entry(std::size_t i, std::uint64_t&) const {
+    return kTail ? ToSend(from_.tail, from_.u[i], from_.v[i]) : from_.v[i];
+  }
 
  private:
-  const float* v_;
+  const Collected from_;
 };
 
 /// Appends the lanes of `v` outside `below`. Compressing in the register and then storing is fast
@@ -113,10 +126,10 @@ std::uint64_t Scan(const Source& source, std::size_t begin, std::size_t end,
     const Updated b = source.Vector(i + lanes);
     const Updated c = source.Vector(i + 2 * lanes);
     const Updated e = source.Vector(i + 3 * lanes);
-    const M below_a = hn::Lt(hn::Abs(a.v), threshold);
-    const M below_b = hn::Lt(hn::Abs(b.v), threshold);
-    const M below_c = hn::Lt(hn::Abs(c.v), threshold);
-    const M below_e = hn::Lt(hn::Abs(e.v), threshold);
+    const M below_a = hn::Lt(hn::Abs(a.sends), threshold);
+    const M below_b = hn::Lt(hn::Abs(b.sends), threshold);
+    const M below_c = hn::Lt(hn::Abs(c.sends), threshold);
+    const M below_e = hn::Lt(hn::Abs(e.sends), threshold);
     const M below = hn::And(hn::And(below_a, below_b), hn::And(below_c, below_e));
     const M finite = hn::And(hn::And(a.finite, b.finite), hn::And(c.finite, e.finite));
     if (HWY_LIKELY(hn::AllTrue(d, hn::And(below, finite)))) continue;
@@ -124,10 +137,10 @@ std::uint64_t Scan(const Source& source, std::size_t begin, std::size_t end,
     not_finite += kVectors * lanes - hn::CountTrue(d, a.finite) - hn::CountTrue(d, b.finite) -
                   hn::CountTrue(d, c.finite) - hn::CountTrue(d, e.finite);
     candidates.MakeRoom();
-    AppendLanes(i, a.v, below_a, candidates);
-    AppendLanes(i + lanes, b.v, below_b, candidates);
-    AppendLanes(i + 2 * lanes, c.v, below_c, candidates);
-    AppendLanes(i + 3 * lanes, e.v, below_e, candidates);
+    AppendLanes(i, a.sends, below_a, candidates);
+    AppendLanes(i + lanes, b.sends, below_b, candidates);
+    AppendLanes(i + 2 * lanes, c.sends, below_c, candidates);
+    AppendLanes(i + 3 * lanes, e.sends, below_e, candidates);
     threshold = hn::Set(d, candidates.threshold());
   }
   for (; i < end; ++i) {
@@ -143,7 +156,7 @@ std::uint64_t Scan(const Source& source, std::size_t begin, std::size_t end,
 /// The pass without candidates.
 template <Momentum kMomentum>
 std::uint64_t Update(const Accumulation& step, std::size_t begin, std::size_t end) {
-  const FromGradient<kMomentum> source(step);
+  const FromGradient<kMomentum, false> source(step);
   const D d;
   const std::size_t lanes = hn::Lanes(d);
   std::uint64_t not_finite = 0;
@@ -168,21 +181,32 @@ std::uint64_t AccumulateImpl(const Accumulation& step, std::size_t begin, std::s
   return Update<Momentum::kNone>(step, begin, end);
 }
 
+template <Momentum kMomentum>
+std::uint64_t UpdateAndScan(const Accumulation& step, std::size_t begin, std::size_t end,
+                            CandidateList& candidates) {
+  if (kMomentum == Momentum::kNone || step.tail == 0.0f) {
+    return Scan(FromGradient<kMomentum, false>(step), begin, end, candidates);
+  }
+  return Scan(FromGradient<kMomentum, true>(step), begin, end, candidates);
+}
+
 std::uint64_t AccumulateAndCollectImpl(const Accumulation& step, std::size_t begin, std::size_t end,
                                        CandidateList& candidates) {
   switch (step.momentum) {
     case Momentum::kVanilla:
-      return Scan(FromGradient<Momentum::kVanilla>(step), begin, end, candidates);
+      return UpdateAndScan<Momentum::kVanilla>(step, begin, end, candidates);
     case Momentum::kNesterov:
-      return Scan(FromGradient<Momentum::kNesterov>(step), begin, end, candidates);
+      return UpdateAndScan<Momentum::kNesterov>(step, begin, end, candidates);
     case Momentum::kNone:
       break;
   }
-  return Scan(FromGradient<Momentum::kNone>(step), begin, end, candidates);
+  return UpdateAndScan<Momentum::kNone>(step, begin, end, candidates);
 }
 
-void CollectImpl(const float* v, std::size_t begin, std::size_t end, CandidateList& candidates) {
-  Scan(AsItIs(v), begin, end, candidates);
+void CollectImpl(const Collected& from, std::size_t begin, std::size_t end,
+                 CandidateList& candidates) {
+  from.tail == 0.0f ? void(Scan(AsTheyAre<false>(from), begin, end, candidates))
+                    : void(Scan(AsTheyAre<true>(from), begin, end, candidates));
 }
 
 }  // namespace HWY_NAMESPACE
@@ -205,8 +229,8 @@ std::uint64_t AccumulateAndCollect(const Accumulation& step, std::size_t begin, 
   return HWY_DYNAMIC_DISPATCH(AccumulateAndCollectImpl)(step, begin, end, candidates);
 }
 
-void Collect(const float* v, std::size_t begin, std::size_t end, CandidateList& candidates) {
-  HWY_DYNAMIC_DISPATCH(CollectImpl)(v, begin, end, candidates);
+void Collect(const Collected& from, std::size_t begin, std::size_t end, CandidateList& candidates) {
+  HWY_DYNAMIC_DISPATCH(CollectImpl)(from, begin, end, candidates);
 }
 
 }  // namespace weir::cpu

@@ -5,6 +5,7 @@
 
 #include "compression/cpu/candidate_list.h"
 #include "compression/dgc/dgc_math.h"
+#include "compression/dgc/masking.h"
 
 /// DGC's passes over a tensor, for the CPU at hand (Google Highway, dispatched at run time) and
 /// with the same bits on every one. They work on entries [begin, end) of arrays of at most 2^32 - 1
@@ -15,6 +16,7 @@ namespace weir::cpu {
 struct Accumulation {
   Momentum momentum = Momentum::kVanilla;
   float m = 0.9f;               ///< Momentum.
+  float tail = 0.0f;            ///< TailOf.
   float gradient_scale = 1.0f;  ///< Multiplies every gradient entry first.
   const float* gradient = nullptr;
   const float* u = nullptr;  ///< Not used with Momentum::kNone.
@@ -28,12 +30,19 @@ struct Accumulation {
 /// places.
 std::uint64_t Accumulate(const Accumulation& step, std::size_t begin, std::size_t end);
 
-/// Accumulates, and collects from the new v in the same pass.
+/// Accumulates, and collects in the same pass.
 std::uint64_t AccumulateAndCollect(const Accumulation& step, std::size_t begin, std::size_t end,
                                    CandidateList& candidates);
 
-/// Appends every entry of v whose magnitude is *not less than* candidates.threshold(). NaN is
-/// never less, so it cannot hide.
-void Collect(const float* v, std::size_t begin, std::size_t end, CandidateList& candidates);
+/// What entries are collected by: ToSend.
+struct Collected {
+  const float* u = nullptr;  ///< Used where `tail` is not 0.
+  const float* v = nullptr;
+  float tail = 0.0f;  ///< TailOf.
+};
+
+/// Appends every entry whose magnitude is *not less than* candidates.threshold(). NaN is never
+/// less, so it cannot hide.
+void Collect(const Collected& from, std::size_t begin, std::size_t end, CandidateList& candidates);
 
 }  // namespace weir::cpu

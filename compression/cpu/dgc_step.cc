@@ -67,6 +67,7 @@ Accumulation DgcStep::Begin(std::span<const float> gradient, float gradient_scal
   masking_.Forget();
   return {.momentum = rule_.momentum,
           .m = rule_.m,
+          .tail = tail(),
           .gradient_scale = gradient_scale,
           .gradient = gradient.data(),
           .u = u_.data(),
@@ -139,10 +140,19 @@ void DgcStep::AccumulateCandidates(const Accumulation& step, std::size_t k, floa
 
 void DgcStep::CollectAll() {
   candidates_ = 0;
-  sources_.assign(1, v_);
+  is_all_ = true;
+  sources_.assign(1, WhatAllSend());
+}
+
+std::span<const float> DgcStep::WhatAllSend() {
+  if (tail() == 0.0f) return v_;
+  totals_.resize(v_.size());
+  for (std::size_t i = 0; i < totals_.size(); ++i) totals_[i] = ToSendOf(i);
+  return totals_;
 }
 
 void DgcStep::SetSourcesToCandidates() {
+  is_all_ = false;
   candidates_ = CountCandidates();
   sources_.clear();
   for (const Part& part : parts_) sources_.push_back(part.candidates.values());
@@ -150,8 +160,9 @@ void DgcStep::SetSourcesToCandidates() {
 
 void DgcStep::TakeCollected(std::size_t k, std::uint32_t kth, std::size_t ties) {
   selection_.Begin(k, kth, ties);
-  if (is_all()) {
-    return selection_.TakeFrom(v_, [](std::size_t i) { return static_cast<std::uint32_t>(i); });
+  if (is_all_) {
+    return selection_.TakeFrom(sources_[0],
+                               [](std::size_t i) { return static_cast<std::uint32_t>(i); });
   }
   for (const Part& part : parts_) {
     const std::span<const std::uint32_t> indices = part.candidates.indices();
@@ -175,7 +186,7 @@ RadixSelect::Result DgcStep::SelectAmongCandidates(const Accumulation& step, std
   if (CountCandidates() < k) {
     ++rereads_;
     if (remembered) {
-      threshold = SampledThreshold(k, [&](std::size_t i) { return v_[i]; });
+      threshold = SampledThreshold(k, [&](std::size_t i) { return ToSendOf(i); });
       CollectAgain(k, threshold);
     }
     // At threshold 0 every entry is a candidate.
@@ -202,7 +213,8 @@ std::size_t DgcStep::CountCandidates() const {
 void DgcStep::CollectAgain(std::size_t k, float threshold) {
   ForEachPart([&](Part& part) {
     part.candidates.Reset(k, part.end - part.begin, threshold);
-    Collect(v_.data(), part.begin, part.end, part.candidates);
+    Collect({.u = u_.data(), .v = v_.data(), .tail = tail()}, part.begin, part.end,
+            part.candidates);
   });
 }
 
@@ -210,7 +222,9 @@ float DgcStep::ThresholdAhead(const Accumulation& step, std::size_t k) {
   return SampledThreshold(k, [&](std::size_t i) {
     const float scaled = step.gradient[i] * step.gradient_scale;
     float u = rule_.momentum == Momentum::kNone ? 0.0f : u_[i];
-    return v_[i] + AdvanceMomentum(rule_.momentum, rule_.m, IsFinite(scaled) ? scaled : 0.0f, u);
+    const float v =
+        v_[i] + AdvanceMomentum(rule_.momentum, rule_.m, IsFinite(scaled) ? scaled : 0.0f, u);
+    return ToSend(step.tail, u, v);
   });
 }
 
@@ -230,7 +244,7 @@ void DgcStep::ClearNonFinite() {
     const std::uint32_t index = indices[i];
     values[i] = 0.0f;
     v_[index] = 0.0f;
-    if (!u_.empty() && !IsFinite(u_[index])) u_[index] = 0.0f;
+    if (!u_.empty() && (tail() != 0.0f || !IsFinite(u_[index]))) u_[index] = 0.0f;
     ++non_finite_;
   }
 }

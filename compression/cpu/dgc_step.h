@@ -20,14 +20,14 @@ namespace weir::cpu {
 /// Settings of one tensor's DGC besides selection.
 struct DgcRule {
   Momentum momentum = Momentum::kVanilla;
-  float m = 0.9f;       ///< Momentum.
-  bool masking = true;  ///< Momentum factor masking: u = 0 where an entry was sent.
+  float m = 0.9f;  ///< Momentum.
+  Masking masking = Masking::kAll;
 };
 
 /// One rank's DGC steps of one tensor (Lin et al., ICLR 2018, algorithm 4), in one
 /// pass over gradient, u and v: 20 bytes an entry. Candidates are the entries that
 /// reach a threshold kept from the last step. The selection is always exactly the K
-/// largest magnitudes, ties to the lower index: too many candidates are compacted on
+/// largest magnitudes of ToSend, ties to the lower index: too many candidates are compacted on
 /// the way, too few cost one more read of v. Results do not depend on the pool, the
 /// instruction set or earlier thresholds.
 ///
@@ -44,6 +44,8 @@ class DgcStep {
   void Select(std::span<const float> gradient, float gradient_scale, std::size_t k,
               ThreadPool* pool = nullptr);
 
+  /// TailOf, with the present momentum; 0 without any.
+  float tail() const { return u_.empty() ? 0.0f : TailOf(rule_.masking, rule_.m); }
   /// Changes the momentum of the steps to come.
   void set_momentum(float m) { rule_.m = m; }
   /// Makes these u and v.
@@ -60,7 +62,7 @@ class DgcStep {
   /// entries, in one more read of v.
   void Accumulate(std::span<const float> gradient, float gradient_scale, std::size_t k,
                   std::optional<float> threshold, ThreadPool* pool = nullptr);
-  /// Counts every entry as collected.
+  /// Counts every entry as collected, with u and v as they are now.
   void CollectAll();
   /// Magnitudes of the collected entries, in index order.
   std::span<const std::span<const float>> collected() const { return sources_; }
@@ -78,7 +80,7 @@ class DgcStep {
   /// Takes the values of the selected entries out of v, and masks u there (FactorMasking). `pool`,
   /// if any, shares the work.
   void Settle(ThreadPool* pool = nullptr) {
-    masking_.Settle(selection_.indices(), selection_.values(), pool);
+    masking_.Settle(selection_.indices(), selection_.values(), tail(), pool);
   }
   /// Puts back what the last Settle changed; no effect if that was done already.
   void Undo() { masking_.Undo(); }
@@ -86,7 +88,7 @@ class DgcStep {
   /// Forgets the threshold and the last selection, because u and v were written from outside.
   void Forget();
 
-  /// The k-th largest |v| of the last Select.
+  /// The k-th largest magnitude of the last Select.
   float kth_magnitude() const { return kth_magnitude_; }
   /// Non-finite gradient entries met, and selected entries of v cleared, since construction.
   std::uint64_t non_finite_entries() const { return non_finite_; }
@@ -114,7 +116,9 @@ class DgcStep {
   void AccumulateCandidates(const Accumulation& step, std::size_t k, float threshold);
   void SetSourcesToCandidates();
   void UseNext();
-  bool is_all() const { return sources_.size() == 1 && sources_[0].data() == v_.data(); }
+  /// ToSend of all entries: v itself, or totals_.
+  std::span<const float> WhatAllSend();
+  float ToSendOf(std::size_t i) const { return u_.empty() ? v_[i] : ToSend(tail(), u_[i], v_[i]); }
   /// Selects k of the collected entries.
   void TakeCollected(std::size_t k, std::uint32_t kth, std::size_t ties);
   std::size_t CountCandidates() const;
@@ -136,7 +140,9 @@ class DgcStep {
   ThresholdTracker tracker_;
   RadixSelect select_;
   std::vector<float> samples_;
-  std::vector<std::span<const float>> sources_;  ///< Collected entries: candidates, or all of v.
+  std::vector<std::span<const float>> sources_;  ///< Collected entries: candidates, or all.
+  bool is_all_ = false;                          ///< They are all.
+  std::vector<float> totals_;                    ///< ToSend of each entry, where that is not v.
 
   ExactK selection_;
   FactorMasking masking_;

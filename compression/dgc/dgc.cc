@@ -43,6 +43,7 @@ std::size_t Dgc::Encode(const StepContext& context, std::span<const float> gradi
     step_.Accumulate(increment.values, increment.scale, k, std::nullopt, context.pool);
     EndAccumulation();
     RoundState(RoundingKey(settings_.seed, context.step, context.rank));
+    step_.CollectAll();
     step_.TakeLargest(k);
   }
   return EncodeTaken(context, payload);
@@ -258,7 +259,7 @@ void Dgc::Finish(const StepContext& context, std::span<float> mean) {
     // Means are equal on all ranks, and u must be too.
     if (settings_.state != DType::kFloat32)
       RoundState(RoundingKey(settings_.seed, context.step, 0));
-  } else if (settings_.gain_compensation && rule.masking) {
+  } else if (settings_.gain_compensation && rule.masking == Masking::kAll) {
     const auto gain = static_cast<float>(
         MaskingGain(rule.momentum, context.MomentumOr(rule.m), 1.0 / context.density));
     for (float& x : mean) x /= gain;
@@ -267,13 +268,14 @@ void Dgc::Finish(const StepContext& context, std::span<float> mean) {
 
 std::optional<GpuRule> Dgc::gpu_rule() const {
   if (settings_.adam || settings_.joint || IsLowBit(settings_.values)) return std::nullopt;
-  return GpuDgcRule{.momentum = settings_.rule.momentum,
-                    .m = settings_.rule.m,
-                    .masking = settings_.rule.masking,
-                    .gain_compensation = settings_.gain_compensation && settings_.rule.masking,
-                    .values = settings_.values,
-                    .state = settings_.state,
-                    .seed = settings_.seed};
+  return GpuDgcRule{
+      .momentum = settings_.rule.momentum,
+      .m = settings_.rule.m,
+      .masking = settings_.rule.masking,
+      .gain_compensation = settings_.gain_compensation && settings_.rule.masking == Masking::kAll,
+      .values = settings_.values,
+      .state = settings_.state,
+      .seed = settings_.seed};
 }
 
 std::vector<Compressor::StateArray> Dgc::State() {

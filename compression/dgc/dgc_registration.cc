@@ -21,8 +21,10 @@ std::vector<OptionSpec> DgcSpecs() {
        "own momentum here: give it once, there or here. adam: what accumulates and is sent is the "
        "step that Adam would take on this rank, learning rate included."},
       {"momentum_mu", "0.9", RealRule{0.0, 1.0, false, true}, "Momentum coefficient."},
-      {"momentum_masking", "true", FlagRule{},
-       "Drops the momentum of entries that were just sent (momentum factor masking)."},
+      {"momentum_masking", "true", FlagOrChoiceRule{{"ratio", "flush"}},
+       "What becomes of the momentum of entries that were just sent: it is dropped (true, the "
+       "paper's momentum factor masking), kept (false), kept by the part that they did not wait "
+       "for (ratio), or sent with them, all that it would still give (flush)."},
       {"beta1", "0.9", RealRule{0.0, 1.0, false, true},
        "Decay rate of the first moment with momentum=adam; an Adam optimizer's is taken over."},
       {"beta2", "0.999", RealRule{0.0, 1.0, false, true},
@@ -50,6 +52,13 @@ Momentum MomentumOf(const ParsedOptions& options) {
   return name == "nesterov" ? Momentum::kNesterov : Momentum::kVanilla;
 }
 
+Masking MaskingOf(const ParsedOptions& options) {
+  const std::string& name = options.Choice("momentum_masking");
+  if (name == "false") return Masking::kNone;
+  if (name == "ratio") return Masking::kRatio;
+  return name == "flush" ? Masking::kFlush : Masking::kAll;
+}
+
 std::optional<AdamSettings> AdamOf(const ParsedOptions& options) {
   const auto refuse_given = [&](const char* key, const char* reason) {
     if (options.Given(key)) options.Refuse(key, reason);
@@ -61,7 +70,7 @@ std::optional<AdamSettings> AdamOf(const ParsedOptions& options) {
     return std::nullopt;
   }
   refuse_given("momentum_mu", "has no meaning with momentum=adam: give \"beta1\"");
-  if (options.Flag("momentum_masking")) {
+  if (options.Choice("momentum_masking") != "false") {
     refuse_given("momentum_masking",
                  "has no meaning with momentum=adam, which drops no moments: leave it out");
   }
@@ -80,10 +89,12 @@ void RefuseIdle(const ParsedOptions& options) {
     options.Refuse("momentum_mu",
                    "has no effect with \"momentum\" = \"none\": leave one of them out");
   }
-  if (options.Flag("gain_compensation") && !options.Flag("momentum_masking")) {
+  const std::string& masking = options.Choice("momentum_masking");
+  if (options.Flag("gain_compensation") && masking != "true") {
     options.Refuse("gain_compensation",
                    "makes up for what masking drops, and has no effect with \"momentum_masking\" = "
-                   "\"false\": leave one of them out");
+                   "\"" +
+                       masking + "\": leave one of them out");
   }
 }
 
@@ -99,6 +110,11 @@ void RefuseStateType(const ParsedOptions& options) {
         "state_dtype",
         "needs values=fp16 or fp32, because the rest of an entry sent in fewer bits is not a "
         "bf16. Leave one of them out");
+  }
+  if (const std::string& masking = options.Choice("momentum_masking");
+      masking == "ratio" || masking == "flush") {
+    options.Refuse("state_dtype", "needs momentum_masking=true or false, because what " + masking +
+                                      " leaves of an entry is not a bf16. Leave one of them out");
   }
   if (SelectsByBucket(options)) {
     options.Refuse(
@@ -134,7 +150,7 @@ std::unique_ptr<Compressor> MakeDgc(const ParsedOptions& options, const TensorSp
   const DgcSettings settings{
       .rule = {.momentum = MomentumOf(options),
                .m = static_cast<float>(options.Real("momentum_mu")),
-               .masking = options.Flag("momentum_masking")},
+               .masking = MaskingOf(options)},
       .values = ValueTypeOf(options),
       .gain_compensation = options.Flag("gain_compensation"),
       .adam = AdamOf(options),

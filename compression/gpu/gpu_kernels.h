@@ -101,7 +101,7 @@ struct GpuDgcTensor {
   std::uint32_t seed = 0;         ///< See GpuDgcRule.
   Momentum momentum = Momentum::kVanilla;
   float m = 0.9f;
-  bool masking = true;
+  Masking masking = Masking::kAll;
   ValueType values = ValueType::kFloat16;  ///< kFloat16 or kFloat32.
 };
 

@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <variant>
 
-#include "compression/dgc/dgc_math.h"
+#include "compression/dgc/masking.h"
 #include "compression/level_rule.h"
 #include "compression/wire/value_type.h"
 #include "weir/dtype.h"
@@ -19,7 +19,7 @@ namespace weir {
 struct GpuDgcRule {
   Momentum momentum = Momentum::kVanilla;
   float m = 0.9f;
-  bool masking = true;
+  Masking masking = Masking::kAll;
   bool gain_compensation = false;  ///< See DgcSettings.
   ValueType values = ValueType::kFloat16;
   DType state = DType::kFloat32;  ///< Type of u and v: kFloat32 or kBFloat16.

@@ -40,6 +40,11 @@ struct Describer {
     return text;
   }
   std::string operator()(const FlagRule&) const { return "true or false"; }
+  std::string operator()(const FlagOrChoiceRule& rule) const {
+    ChoiceRule all{{"true", "false"}};
+    all.names.insert(all.names.end(), rule.names.begin(), rule.names.end());
+    return (*this)(all);
+  }
   std::string operator()(const ChoiceRule& rule) const {
     std::string text;
     for (std::size_t i = 0; i < rule.names.size(); ++i) {
@@ -87,6 +92,10 @@ struct Parser {
     if (lower == "true" || lower == "1" || lower == "on" || lower == "yes") return true;
     if (lower == "false" || lower == "0" || lower == "off" || lower == "no") return false;
     return std::nullopt;
+  }
+  std::optional<OptionValue> operator()(const FlagOrChoiceRule& rule) const {
+    if (const auto flag = (*this)(FlagRule())) return std::get<bool>(*flag) ? "true" : "false";
+    return (*this)(ChoiceRule{rule.names});
   }
   std::optional<OptionValue> operator()(const ChoiceRule& rule) const {
     const auto found = std::ranges::find(rule.names, text);

@@ -19,7 +19,10 @@ struct IntegerRule {
   std::int64_t low;
   std::int64_t high = INT64_MAX;
 };
-struct FlagRule {};  ///< true, false, and the spellings of Python and C.
+struct FlagRule {};        ///< true, false, and the spellings of Python and C.
+struct FlagOrChoiceRule {  ///< The same, read as "true" and "false", or one of these names.
+  std::vector<std::string> names;
+};
 struct ChoiceRule {
   std::vector<std::string> names;
 };
@@ -33,8 +36,8 @@ struct RealOrAutoRule {  ///< A number, or "auto".
   RealRule number;
 };
 struct CountOrFractionRule {};  ///< 1 to 2^32 - 1, or a fraction above 0 and below 1.
-using OptionRule = std::variant<RealRule, IntegerRule, FlagRule, ChoiceRule, ChoiceListRule,
-                                RealListRule, RealOrAutoRule, CountOrFractionRule>;
+using OptionRule = std::variant<RealRule, IntegerRule, FlagRule, FlagOrChoiceRule, ChoiceRule,
+                                ChoiceListRule, RealListRule, RealOrAutoRule, CountOrFractionRule>;
 
 /// Result of a rule: double for reals and count-or-fractions, string for choices and "auto".
 using OptionValue = std::variant<double, std::int64_t, bool, std::string, std::vector<double>,

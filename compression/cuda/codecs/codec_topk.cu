@@ -65,7 +65,7 @@ class TopKBucket final : public CodecBucket {
       sparse.push_back({.n = tensor.n,
                         .v = tensor.error == nullptr ? taken : tensor.error,
                         .momentum = Momentum::kNone,
-                        .masking = false,
+                        .masking = Masking::kNone,
                         .values = tensor.rule.values});
       taken += RoomFor(tensor);
     }

@@ -48,6 +48,13 @@ __device__ Seen AccumulateTile(const SparseTensor& tensor, const SparseInput& pa
     }
     if (kMomentum != Momentum::kNone) Keep<State>(u[step], tensor.u, at, n, for_u);
     Keep<State>(v[step], tensor.v, at, n, for_v);
+    if constexpr (kMomentum != Momentum::kNone) {
+      const float tail = TailOfTensor(tensor);
+      if (tail != 0.0f) {
+        for (unsigned i = 0; i < kFour; ++i)
+          v[step].x[i] = ToSend(tail, u[step].x[i], v[step].x[i]);
+      }
+    }
     seen.marks += tile.Mark(v[step], step);
   }
   return seen;

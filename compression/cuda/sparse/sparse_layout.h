@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "compression/dgc/dgc_math.h"
+#include "compression/dgc/masking.h"
 #include "compression/dgc/threshold_tracker.h"
 #include "compression/wire/value_type.h"
 #include "weir/dtype.h"
@@ -45,10 +45,15 @@ struct SparseTensor {
   std::uint32_t run_tiles;  ///< Tiles of each run but the last.
   Momentum momentum;
   float m;
-  bool masking;
+  Masking masking;
   bool adds_back;  ///< See SparseBucket.
   ValueType values;
 };
+
+/// TailOf, which is 0 without momentum.
+constexpr float TailOfTensor(const SparseTensor& tensor) {
+  return tensor.u == nullptr ? 0.0f : TailOf(tensor.masking, tensor.m);
+}
 
 /// One tensor in a step.
 struct SparseInput {

@@ -10,7 +10,7 @@
 #include "compression/cuda/sparse/sparse_layout.h"
 
 /// The pass before a selection: code that adds the gradients of a bucket to v also marks the
-/// entries that reach the threshold, and counts them by tile.
+/// entries that reach the threshold with what they send, and counts them by tile.
 namespace weir::cuda {
 
 /// Steps of a thread in its share of a tile, four entries in each.
@@ -28,10 +28,10 @@ struct MarkedTile {
   }
 
   /// Marks the entries at place(step), by all threads. Returns the number of this thread's.
-  __device__ unsigned Mark(const Four& v, unsigned step) const {
+  __device__ unsigned Mark(const Four& sends, unsigned step) const {
     unsigned nibble = 0;
     for (unsigned i = 0; i < kFour; ++i) {
-      const bool below = MagnitudeOfKey(MagnitudeKey(v.x[i])) < threshold;
+      const bool below = MagnitudeOfKey(MagnitudeKey(sends.x[i])) < threshold;
       nibble |= !below && place(step) + i < n ? 1u << i : 0u;
     }
     // Joins the nibbles of eight lanes to a word, in index order.

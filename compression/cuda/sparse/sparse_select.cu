@@ -20,12 +20,17 @@ constexpr unsigned kBinsOf = kLevel == 0 ? 2048 : 1024;
 /// A run's share of the entries that the selection reads.
 struct Source {
   const void* values;
+  const void* momenta;           ///< Beside the values, of their type; used where `tail` is not 0.
+  float tail;                    ///< See ToSend.
   DType dtype;                   ///< Type of the values.
   const std::uint32_t* indices;  ///< Null where value i is of element first_index + i.
   std::uint32_t first_index;
   std::uint32_t count;
 
-  __device__ float Value(std::uint32_t i) const { return ValueAt(values, i, dtype); }
+  __device__ float Value(std::uint32_t i) const {
+    const float value = ValueAt(values, i, dtype);
+    return tail == 0.0f ? value : ToSend(tail, ValueAt(momenta, i, dtype), value);
+  }
 };
 
 /// A block's tensor and run.
@@ -35,7 +40,7 @@ struct Run {
   SparseInput part;
   std::uint32_t first_tile;  ///< In the bucket.
   std::uint32_t end_tile;
-  bool all;  ///< The selection reads v itself.
+  bool all;  ///< The selection reads u and v themselves.
   bool is_first;
 };
 
@@ -66,14 +71,23 @@ __device__ Source SourceOf(const SparseBucketView& bucket, const Run& run) {
   if (run.all) {
     const std::size_t begin = std::size_t{run.first_tile - tensor.first_tile} * kTile;
     const std::size_t end = std::size_t{run.end_tile - tensor.first_tile} * kTile;
-    return {PlaceOf(tensor.v, begin, tensor.state), tensor.state, nullptr,
+    const float tail = TailOfTensor(tensor);
+    return {PlaceOf(tensor.v, begin, tensor.state),
+            tail == 0.0f ? nullptr : PlaceOf(tensor.u, begin, tensor.state),
+            tail,
+            tensor.state,
+            nullptr,
             static_cast<std::uint32_t>(begin),
             static_cast<std::uint32_t>(std::min<std::size_t>(end, tensor.n) - begin)};
   }
   const std::uint32_t before = CandidatesBefore(bucket, tensor, run.first_tile);
   const std::uint32_t first = run.part.first_candidate + before;
-  return {bucket.scratch.candidate_values + first, DType::kFloat32,
-          bucket.scratch.candidate_indices + first, 0,
+  return {bucket.scratch.candidate_values + first,
+          nullptr,
+          0.0f,
+          DType::kFloat32,
+          bucket.scratch.candidate_indices + first,
+          0,
           CandidatesBefore(bucket, tensor, run.end_tile) - before};
 }
 
@@ -86,6 +100,7 @@ __device__ std::uint32_t* HistogramOf(const SparseBucketView& bucket, const Run&
 /// tile.
 __device__ void Gather(const SparseBucketView& bucket, const Run& run) {
   const unsigned lane = threadIdx.x % kWarp;
+  const float tail = TailOfTensor(run.tensor);
   constexpr unsigned kWordsOfLane = kTileWords / kWarp;
   for (std::uint32_t tile = run.first_tile + threadIdx.x / kWarp; tile < run.end_tile;
        tile += kThreads / kWarp) {
@@ -110,7 +125,9 @@ __device__ void Gather(const SparseBucketView& bucket, const Run& run) {
         const std::size_t i =
             first_element + w * 32 + static_cast<unsigned>(__ffs(static_cast<int>(word))) - 1;
         bucket.scratch.candidate_indices[to] = static_cast<std::uint32_t>(i);
-        bucket.scratch.candidate_values[to] = ValueAt(run.tensor.v, i, run.tensor.state);
+        const float v = ValueAt(run.tensor.v, i, run.tensor.state);
+        bucket.scratch.candidate_values[to] =
+            tail == 0.0f ? v : ToSend(tail, ValueAt(run.tensor.u, i, run.tensor.state), v);
         ++to;
       }
     }

@@ -30,6 +30,7 @@ struct Part {
         indices(bucket.scratch.winner_indices + part.first_winner),
         values(bucket.scratch.winner_values + part.first_winner) {}
 
+  __device__ bool masks() const { return tensor.masking != Masking::kNone && tensor.u != nullptr; }
   __device__ int exponent() const { return ExponentOf(tensor.values, status.largest); }
   __device__ std::size_t index_bytes() const { return MaxIndexBytes(tensor.n, part.k); }
   __device__ bool is_bitmap() const {
@@ -82,18 +83,26 @@ __device__ void Settle(const Part& part, std::size_t i, std::byte* values) {
   if (!IsFinite(value)) {
     value = 0.0f;
     SetValue(v, index, state, 0.0f);
-    if (u != nullptr && !IsFinite(ValueAt(u, index, state))) SetValue(u, index, state, 0.0f);
+    const bool flushes = TailOfTensor(part.tensor) != 0.0f;
+    if (u != nullptr && (flushes || !IsFinite(ValueAt(u, index, state)))) {
+      SetValue(u, index, state, 0.0f);
+    }
     atomicAdd(&part.status.non_finite, 1ull);
   }
   const float sent = WriteValue(part.tensor.values, part.exponent(), value, i, values);
   const std::size_t logged = part.part.first_winner + i;
   const float old_v = ValueAt(v, index, state);
   part.scratch.old_v[logged] = old_v;
-  SetValue(v, index, state, old_v - sent);  // A bf16 minus a coarser number is again a bf16.
-  if (!part.tensor.masking || u == nullptr) return;
-  part.scratch.old_u[logged] = ValueAt(u, index, state);
-  // An entry that rounding made 0 was not sent.
-  if (sent != 0.0f || old_v == 0.0f) SetValue(u, index, state, 0.0f);
+  if (!part.masks()) {
+    SetValue(v, index, state, old_v - sent);  // A bf16 minus a coarser number is again a bf16.
+    return;
+  }
+  const float old_u = ValueAt(u, index, state);
+  part.scratch.old_u[logged] = old_u;
+  const float total = ToSend(TailOfTensor(part.tensor), old_u, old_v);
+  if (sent == 0.0f && total != 0.0f) return;  // Rounding made it 0, so it was not sent.
+  SetValue(v, index, state, total - sent);
+  SetValue(u, index, state, MaskedMomentum(part.tensor.masking, old_u, old_v));
 }
 
 __global__ void __launch_bounds__(kThreads)
@@ -131,7 +140,7 @@ __global__ void __launch_bounds__(kThreads)
     const std::size_t logged = part.part.first_winner + i;
     const float old_v = part.scratch.old_v[logged];
     SetValue(part.tensor.v, index, part.tensor.state, part.tensor.adds_back ? old_v + 0.0f : old_v);
-    if (part.tensor.masking && part.tensor.u != nullptr) {
+    if (part.masks()) {
       SetValue(part.tensor.u, index, part.tensor.state, part.scratch.old_u[logged]);
     }
   }

@@ -41,7 +41,7 @@ TEST(DgcKernel, IndicesReachTheEndOfTheLargestTensor) {
   for (const std::uint32_t index : wanted) v.data()[index] = -1.0f;
   CandidateList candidates;
   candidates.Reset(5, n, 1.0f);
-  Collect(v.data(), 0, n, candidates);
+  Collect({.v = v.data()}, 0, n, candidates);
   EXPECT_THAT(candidates.indices(), testing::ElementsAreArray(wanted));
   EXPECT_THAT(candidates.values(), testing::Each(-1.0f));
 }

@@ -1,17 +1,19 @@
 #include "tests/compression/cpu/dgc_reference.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 namespace weir {
 
-DgcReference::DgcReference(Momentum momentum, float m, bool masking, std::size_t n)
+DgcReference::DgcReference(Momentum momentum, float m, Masking masking, std::size_t n)
     : u(momentum == Momentum::kNone ? 0 : n),
       v(n),
       momentum_(momentum),
       m_(m),
       masking_(masking),
       direction_(n),
+      totals_(n),
       keys_(n) {}
 
 void DgcReference::Step(std::span<const float> gradient, float gradient_scale, std::size_t k) {
@@ -38,7 +40,12 @@ void DgcReference::Accumulate(std::span<const float> gradient, float gradient_sc
 }
 
 void DgcReference::Select(std::size_t k) {
-  for (std::size_t i = 0; i < v.size(); ++i) keys_[i] = MagnitudeKey(v[i]);
+  totals_ = v;
+  if (masking_ == Masking::kFlush && !u.empty()) {
+    const float tail = m_ / (1.0f - m_);
+    for (std::size_t i = 0; i < v.size(); ++i) totals_[i] += tail * u[i];
+  }
+  for (std::size_t i = 0; i < v.size(); ++i) keys_[i] = MagnitudeKey(totals_[i]);
   const auto nth = keys_.begin() + static_cast<std::ptrdiff_t>(k - 1);
   std::nth_element(keys_.begin(), nth, keys_.end(), std::greater<>());
   const std::uint32_t kth = *nth;
@@ -48,25 +55,31 @@ void DgcReference::Select(std::size_t k) {
   indices_.clear();
   values_.clear();
   for (std::size_t i = 0; i < v.size(); ++i) {
-    const std::uint32_t key = MagnitudeKey(v[i]);
+    const std::uint32_t key = MagnitudeKey(totals_[i]);
     if (key < kth || (key == kth && ties == 0)) continue;
     ties -= key == kth ? 1 : 0;
     indices_.push_back(static_cast<std::uint32_t>(i));
-    values_.push_back(v[i]);
+    values_.push_back(totals_[i]);
   }
 }
 
 void DgcReference::Settle() {
+  const bool flushes = masking_ == Masking::kFlush && !u.empty();
   for (std::size_t i = 0; i < indices_.size(); ++i) {
     const std::uint32_t index = indices_[i];
     if (!IsFinite(values_[i])) {
-      values_[i] = 0.0f;
-      v[index] = 0.0f;
-      if (!u.empty() && !IsFinite(u[index])) u[index] = 0.0f;
+      values_[i] = totals_[index] = v[index] = 0.0f;
+      if (!u.empty() && (flushes || !IsFinite(u[index]))) u[index] = 0.0f;
     }
-    const bool nothing_sent = values_[i] == 0.0f && v[index] != 0.0f;
-    v[index] -= values_[i];
-    if (masking_ && !u.empty() && !nothing_sent) u[index] = 0.0f;
+    const float waited = v[index];
+    if (values_[i] == 0.0f && totals_[index] != 0.0f) continue;  // Rounding left nothing to send.
+    v[index] = totals_[index] - values_[i];
+    if (u.empty() || masking_ == Masking::kNone) continue;
+    if (masking_ != Masking::kRatio) {
+      u[index] = 0.0f;
+    } else if (std::abs(u[index]) < std::abs(waited)) {
+      u[index] *= std::abs(u[index]) / std::abs(waited);
+    }
   }
 }
 

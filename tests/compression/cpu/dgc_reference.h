@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "compression/dgc/dgc_math.h"
+#include "compression/dgc/masking.h"
 
 namespace weir {
 
@@ -13,7 +13,7 @@ namespace weir {
 /// magnitudes, and std::nth_element. The yardstick of the tests (same bits) and of the benchmark.
 class DgcReference {
  public:
-  DgcReference(Momentum momentum, float m, bool masking, std::size_t n);
+  DgcReference(Momentum momentum, float m, Masking masking, std::size_t n);
 
   /// Takes one step: afterwards indices() and values() hold the selection, in index order, and `u`,
   /// `v` have been settled as if the values had been sent without loss.
@@ -32,8 +32,9 @@ class DgcReference {
 
   Momentum momentum_;
   float m_;
-  bool masking_;
+  Masking masking_;
   std::vector<float> direction_;
+  std::vector<float> totals_;  ///< What entries would send.
   std::vector<std::uint32_t> keys_;
   std::vector<std::uint32_t> indices_;
   std::vector<float> values_;

@@ -52,7 +52,7 @@ struct Run {
   std::function<std::size_t(int step)> k = [](int) { return 10; };
   Source gradient = Normal;
   Momentum momentum = Momentum::kVanilla;
-  bool masking = true;
+  Masking masking = Masking::kAll;
   float scale = 1.0f;
   int steps = 20;
   int threads = 1;
@@ -135,9 +135,27 @@ TEST_P(DgcStepTest, EqualsTheReferenceWhileKGrowsAndShrinks) {
 }
 
 TEST_P(DgcStepTest, EqualsTheReferenceWithoutMaskingAndWithAScale) {
-  ExpectEqualToReference({.n = 9000, .masking = false, .scale = 1.0f / 1024});
+  ExpectEqualToReference({.n = 9000, .masking = Masking::kNone, .scale = 1.0f / 1024});
   ExpectEqualToReference(
-      {.n = 9000, .momentum = Momentum::kNesterov, .masking = false, .scale = 0.3f});
+      {.n = 9000, .momentum = Momentum::kNesterov, .masking = Masking::kNone, .scale = 0.3f});
+}
+
+TEST_P(DgcStepTest, EqualsTheReferenceWithEachMasking) {
+  for (const Masking masking : {Masking::kRatio, Masking::kFlush}) {
+    for (const Momentum momentum : {Momentum::kNone, Momentum::kVanilla, Momentum::kNesterov}) {
+      for (const std::size_t n : {1, 17, 4097, 300001}) {
+        for (const double density : {0.001, 0.05, 0.5}) {
+          const std::size_t k = EntriesToSend(n, density);
+          ExpectEqualToReference({.n = n,
+                                  .k = [&](int) { return k; },
+                                  .momentum = momentum,
+                                  .masking = masking,
+                                  .scale = 0.3f,
+                                  .threads = n > 100000 ? 2 : 1});
+        }
+      }
+    }
+  }
 }
 
 TEST_P(DgcStepTest, TiesGoToTheLowerIndex) {

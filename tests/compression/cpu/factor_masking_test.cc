@@ -14,7 +14,7 @@ const std::vector<std::uint32_t> kSent = {1, 3};
 
 /// A tensor's momentum and residual, and what takes sent entries out of them.
 struct Tensor {
-  explicit Tensor(bool masks, Floats momentum = {1, 2, 3, 4})
+  explicit Tensor(Masking masks, Floats momentum = {1, 2, 3, 4})
       : u(std::move(momentum)), masking(masks, u, v) {}
   Floats u;
   Floats v = {10, 20, 30, 40};
@@ -22,37 +22,60 @@ struct Tensor {
 };
 
 TEST(FactorMasking, TakesSentEntriesOutOfResidualAndMomentum) {
-  Tensor tensor(/*masks=*/true);
-  tensor.masking.Settle(kSent, Floats{20, 39}, nullptr);
+  Tensor tensor(Masking::kAll);
+  tensor.masking.Settle(kSent, Floats{20, 39}, 0.0f, nullptr);
   EXPECT_EQ(tensor.v, Floats({10, 0, 30, 1}));
   EXPECT_EQ(tensor.u, Floats({1, 0, 3, 0}));
 }
 
 TEST(FactorMasking, KeepsTheMomentumWithoutMasking) {
-  Tensor tensor(/*masks=*/false);
-  tensor.masking.Settle(kSent, Floats{20, 40}, nullptr);
+  Tensor tensor(Masking::kNone);
+  tensor.masking.Settle(kSent, Floats{20, 40}, 0.0f, nullptr);
   EXPECT_EQ(tensor.v, Floats({10, 0, 30, 0}));
   EXPECT_EQ(tensor.u, Floats({1, 2, 3, 4}));
 }
 
+TEST(FactorMasking, KeepsTheMomentumByItsRatioToWhatWaited) {
+  Tensor tensor(Masking::kRatio, {1, 5, 3, -60});
+  tensor.masking.Settle(kSent, Floats{20, 40}, 0.0f, nullptr);
+  EXPECT_EQ(tensor.v, Floats({10, 0, 30, 0}));
+  EXPECT_EQ(tensor.u, Floats({1, 1.25f, 3, -60}));  // 5 * 5 / 20; the other has not waited.
+  tensor.masking.Undo();
+  EXPECT_EQ(tensor.u, Floats({1, 5, 3, -60}));
+}
+
+TEST(FactorMasking, FlushesWhatTheMomentumWouldStillGive) {
+  Tensor tensor(Masking::kFlush);
+  tensor.masking.Settle(kSent, Floats{38, 76}, /*tail=*/9.0f, nullptr);
+  EXPECT_EQ(tensor.v, Floats({10, 0, 30, 0}));  // 20 + 9 * 2, 40 + 9 * 4.
+  EXPECT_EQ(tensor.u, Floats({1, 0, 3, 0}));
+  tensor.masking.Undo();
+  EXPECT_EQ(tensor.v, Floats({10, 20, 30, 40}));
+  EXPECT_EQ(tensor.u, Floats({1, 2, 3, 4}));
+  // What rounding leaves of it waits in v, unless nothing was sent.
+  tensor.masking.Settle(kSent, Floats{36, 0}, 9.0f, nullptr);
+  EXPECT_EQ(tensor.v, Floats({10, 2, 30, 40}));
+  EXPECT_EQ(tensor.u, Floats({1, 0, 3, 4}));
+}
+
 TEST(FactorMasking, NeedsNoMomentum) {
-  Tensor tensor(/*masks=*/true, {});
-  tensor.masking.Settle(kSent, Floats{20, 40}, nullptr);
+  Tensor tensor(Masking::kAll, {});
+  tensor.masking.Settle(kSent, Floats{20, 40}, 0.0f, nullptr);
   tensor.masking.Undo();
   EXPECT_EQ(tensor.v, Floats({10, 20, 30, 40}));
 }
 
 TEST(FactorMasking, LeavesTheMomentumOfAnEntryThatRoundingMadeNothing) {
-  Tensor tensor(/*masks=*/true);
+  Tensor tensor(Masking::kAll);
   tensor.v[3] = 0.0f;  // Zero itself was sent.
-  tensor.masking.Settle(kSent, Floats{0, 0}, nullptr);
+  tensor.masking.Settle(kSent, Floats{0, 0}, 0.0f, nullptr);
   EXPECT_EQ(tensor.v, Floats({10, 20, 30, 0}));
   EXPECT_EQ(tensor.u, Floats({1, 2, 3, 0}));
 }
 
 TEST(FactorMasking, PutsBackWhatItTookOnce) {
-  Tensor tensor(/*masks=*/true);
-  tensor.masking.Settle(kSent, Floats{20, 40}, nullptr);
+  Tensor tensor(Masking::kAll);
+  tensor.masking.Settle(kSent, Floats{20, 40}, 0.0f, nullptr);
   tensor.masking.Undo();
   EXPECT_EQ(tensor.v, Floats({10, 20, 30, 40}));
   EXPECT_EQ(tensor.u, Floats({1, 2, 3, 4}));
@@ -62,8 +85,8 @@ TEST(FactorMasking, PutsBackWhatItTookOnce) {
 }
 
 TEST(FactorMasking, PutsNothingBackOnceForgotten) {
-  Tensor tensor(/*masks=*/true);
-  tensor.masking.Settle(kSent, Floats{20, 40}, nullptr);
+  Tensor tensor(Masking::kAll);
+  tensor.masking.Settle(kSent, Floats{20, 40}, 0.0f, nullptr);
   tensor.masking.Forget();
   tensor.masking.Undo();
   EXPECT_EQ(tensor.v, Floats({10, 0, 30, 0}));
@@ -74,9 +97,9 @@ TEST(FactorMasking, SharesManyEntriesWithAPool) {
   std::vector<std::uint32_t> indices(20000);
   std::iota(indices.begin(), indices.end(), 0u);
   Floats u(indices.size(), 1.0f), v(indices.size(), 3.0f);
-  FactorMasking masking(/*masking=*/true, u, v);
+  FactorMasking masking(Masking::kAll, u, v);
   ThreadPool pool(3, "test");
-  masking.Settle(indices, Floats(indices.size(), 2.0f), &pool);
+  masking.Settle(indices, Floats(indices.size(), 2.0f), 0.0f, &pool);
   EXPECT_EQ(v, Floats(indices.size(), 1.0f));
   EXPECT_EQ(u, Floats(indices.size(), 0.0f));
   masking.Undo();

@@ -22,7 +22,7 @@ constexpr float kM = 0.9f;
 constexpr unsigned kSeed = 20180430;
 constexpr Momentum kBoth[] = {Momentum::kVanilla, Momentum::kNesterov};
 
-SimulatedRanks MakeRanks(std::size_t ranks, std::size_t n, Momentum momentum, bool masking,
+SimulatedRanks MakeRanks(std::size_t ranks, std::size_t n, Momentum momentum, Masking masking,
                          ValueType values = ValueType::kFloat32) {
   const DgcSettings settings{{momentum, kM, masking}, values};
   return {ranks, n, [=] { return std::make_unique<Dgc>(settings, n); }};
@@ -60,7 +60,7 @@ void ExpectNear(const std::vector<float>& found, const std::vector<double>& want
 TEST(DgcIdentities, 1_EverythingSentWithoutMaskingIsDenseMomentumSgd) {
   for (Momentum momentum : kBoth) {
     std::mt19937 random(kSeed);
-    auto ranks = MakeRanks(4, 500, momentum, /*masking=*/false);
+    auto ranks = MakeRanks(4, 500, momentum, Masking::kNone);
     DenseSgd dense(momentum, 500);
     for (int t = 0; t < 100; ++t) {
       const auto gradients = NormalGradients(4, 500, random);
@@ -73,7 +73,7 @@ TEST(DgcIdentities, 1_EverythingSentWithoutMaskingIsDenseMomentumSgd) {
 TEST(DgcIdentities, 2_EverythingSentWithMaskingIsSgdWithoutMomentum) {
   for (Momentum momentum : kBoth) {
     std::mt19937 random(kSeed);
-    auto ranks = MakeRanks(4, 500, momentum, /*masking=*/true);
+    auto ranks = MakeRanks(4, 500, momentum, Masking::kAll);
     const double factor = momentum == Momentum::kNesterov ? 1.0 + kM : 1.0;
     for (int t = 0; t < 50; ++t) {
       const auto gradients = NormalGradients(4, 500, random);
@@ -86,12 +86,54 @@ TEST(DgcIdentities, 2_EverythingSentWithMaskingIsSgdWithoutMomentum) {
   }
 }
 
+/// Flushing loses no momentum: a gradient gives 1 / (1 - m) of itself in all, as in dense momentum
+/// SGD, of which a part is sent, a part waits in v, and u gives the rest.
+TEST(DgcIdentities, FlushedMomentumIsConserved) {
+  const std::size_t n = 2000;
+  for (const ValueType type : test::kAllValueTypes) {
+    for (const Momentum momentum : kBoth) {
+      std::mt19937 random(kSeed);
+      auto ranks = MakeRanks(1, n, momentum, Masking::kFlush, type);
+      std::vector<double> given(n), sent(n);
+      for (int t = 0; t < 200; ++t) {
+        const auto gradients = NormalGradients(1, n, random);
+        const auto now = ranks.Step({.step = t, .density = 0.02}, gradients);
+        const auto u = StateOf(ranks[0], "momentum");
+        const auto v = StateOf(ranks[0], "velocity");
+        for (std::size_t i = 0; i < n; ++i) {
+          given[i] += gradients[0][i] / (1.0 - kM);
+          sent[i] += now[i];
+          ASSERT_NEAR(sent[i] + v[i] + u[i] * kM / (1.0 - kM), given[i],
+                      1e-4 * (1.0 + static_cast<double>(t) / 20))
+              << "entry " << i << ", step " << t;
+        }
+      }
+    }
+  }
+}
+
+/// With all entries sent, flushing is SGD without momentum at 1 / (1 - m) times the rate.
+TEST(DgcIdentities, EverythingSentAndFlushedIsSgdAtTheRateOfMomentum) {
+  for (const Momentum momentum : kBoth) {
+    std::mt19937 random(kSeed);
+    auto ranks = MakeRanks(4, 500, momentum, Masking::kFlush);
+    for (int t = 0; t < 50; ++t) {
+      const auto gradients = NormalGradients(4, 500, random);
+      std::vector<double> sgd(500);
+      for (const auto& gradient : gradients) {
+        for (std::size_t i = 0; i < 500; ++i) sgd[i] += gradient[i] / (1.0 - kM) / 4;
+      }
+      ExpectNear(ranks.Step({.step = t, .density = 1.0}, gradients), sgd, 2e-5);
+    }
+  }
+}
+
 TEST(DgcIdentities, 3_WhatWasSentAndWhatRemainsIsWhatWasAdded) {
   const std::size_t n = 2000;
   for (const ValueType type : test::kAllValueTypes) {
     for (Momentum momentum : {Momentum::kNone, Momentum::kVanilla, Momentum::kNesterov}) {
       std::mt19937 random(kSeed);
-      auto ranks = MakeRanks(1, n, momentum, true, type);
+      auto ranks = MakeRanks(1, n, momentum, Masking::kAll, type);
       std::vector<double> added(n), sent(n), bound(n);
       std::vector<float> u(n);
       for (int t = 0; t < 200; ++t) {
@@ -114,7 +156,7 @@ TEST(DgcIdentities, 3_WhatWasSentAndWhatRemainsIsWhatWasAdded) {
 /// A constant gradient on 1 / density entries, of which the longest waiting one is sent each step;
 /// returns what one entry gets relative to dense momentum SGD.
 double SimulatedGain(Momentum momentum, std::size_t interval, bool compensated) {
-  const DgcSettings settings{{momentum, kM, true}, ValueType::kFloat32, compensated};
+  const DgcSettings settings{{momentum, kM, Masking::kAll}, ValueType::kFloat32, compensated};
   SimulatedRanks ranks(1, interval, [&] { return std::make_unique<Dgc>(settings, interval); });
   const std::vector<std::vector<float>> gradient(1, std::vector<float>(interval, 1.0f));
   const double density = 1.0 / static_cast<double>(interval);
@@ -149,8 +191,8 @@ TEST(DgcIdentities, 5_TheHandOffAddsToVWhatDenseWouldHaveApplied) {
   const std::size_t n = 300;
   for (Momentum momentum : kBoth) {
     std::mt19937 random(kSeed);
-    auto sparse = MakeRanks(1, n, momentum, true);
-    auto dense = MakeRanks(1, n, momentum, true);
+    auto sparse = MakeRanks(1, n, momentum, Masking::kAll);
+    auto dense = MakeRanks(1, n, momentum, Masking::kAll);
     for (int t = 0; t < 20; ++t) {
       const auto gradients = NormalGradients(1, n, random);
       sparse.Step({.step = t, .dense_phase = true}, gradients);
@@ -170,7 +212,7 @@ TEST(DgcIdentities, 5_TheHandOffOnSeveralRanksAddsTheDenseVectorOnAverage) {
   const std::size_t n = 300;
   for (Momentum momentum : kBoth) {
     std::mt19937 random(kSeed);
-    auto ranks = MakeRanks(4, n, momentum, true);
+    auto ranks = MakeRanks(4, n, momentum, Masking::kAll);
     DenseSgd dense(momentum, n);
     for (int t = 0; t < 20; ++t) {
       const auto gradients = NormalGradients(4, n, random);
@@ -200,7 +242,7 @@ TEST(DgcIdentities, 6_WeightDecayAloneIsThatOfDenseMomentumSgd) {
     std::vector<float> dense = weights;
     std::vector<float> u(n);
     WeightDecay decay(momentum, kM, lambda, n);
-    auto ranks = MakeRanks(2, n, momentum, true);
+    auto ranks = MakeRanks(2, n, momentum, Masking::kAll);
     const std::vector<std::vector<float>> zeros(2, std::vector<float>(n));
     for (int t = 0; t < 100; ++t) {
       auto direction = ranks.Step({.step = t, .density = 0.05}, zeros);
@@ -226,7 +268,7 @@ void ExpectEntries(std::span<const std::byte> payload, std::size_t n, std::size_
 TEST(DgcIdentities, 7_ExactlyKAreSentAlways) {
   std::mt19937 random(kSeed);
   for (std::size_t n : {1, 3, 1000, 70000}) {
-    auto ranks = MakeRanks(1, n, Momentum::kVanilla, true, ValueType::kFloat16);
+    auto ranks = MakeRanks(1, n, Momentum::kVanilla, Masking::kAll, ValueType::kFloat16);
     int t = 0;
     for (double density : {1.0, 0.3, 0.01, 0.001, 1e-7}) {
       const std::size_t k = EntriesToSend(n, density);
@@ -246,7 +288,7 @@ TEST(DgcIdentities, 7_NoNanStaysHidden) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   for (Momentum momentum : kBoth) {
     std::mt19937 random(kSeed);
-    auto ranks = MakeRanks(2, n, momentum, true, ValueType::kFloat16);
+    auto ranks = MakeRanks(2, n, momentum, Masking::kAll, ValueType::kFloat16);
     for (int t = 0; t < 50; ++t) {
       auto gradients = NormalGradients(2, n, random);
       if (t < 10) gradients[0][random() % n] = nan;
@@ -270,7 +312,7 @@ TEST(DgcIdentities, 8_ReplicasAreIdenticalOverAThousandSteps) {
   const std::size_t n = 400;
   for (const ValueType type : {ValueType::kFloat16, ValueType::kInt8, ValueType::kInt2}) {
     std::mt19937 random(kSeed);
-    auto ranks = MakeRanks(4, n, Momentum::kNesterov, true, type);
+    auto ranks = MakeRanks(4, n, Momentum::kNesterov, Masking::kAll, type);
     for (int t = 0; t < 1000; ++t) {
       // Step itself compares the ranks' directions bit for bit.
       ranks.Step({.step = t, .dense_phase = t < 20, .density = 0.01},
@@ -283,9 +325,9 @@ TEST(DgcIdentities, 8_ReplicasAreIdenticalOverAThousandSteps) {
 TEST(DgcIdentities, 9_RestoredIsNeverStopped) {
   const std::size_t n = 50000;
   for (const ValueType type : {ValueType::kFloat16, ValueType::kFloat32, ValueType::kInt2}) {
-    auto all = MakeRanks(2, n, Momentum::kVanilla, true, type);
-    auto first = MakeRanks(2, n, Momentum::kVanilla, true, type);
-    auto second = MakeRanks(2, n, Momentum::kVanilla, true, type);
+    auto all = MakeRanks(2, n, Momentum::kVanilla, Masking::kAll, type);
+    auto first = MakeRanks(2, n, Momentum::kVanilla, Masking::kAll, type);
+    auto second = MakeRanks(2, n, Momentum::kVanilla, Masking::kAll, type);
     std::mt19937 random(kSeed);
     for (int t = 0; t < 40; ++t) {
       const auto gradients = NormalGradients(2, n, random);

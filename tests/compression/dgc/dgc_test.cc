@@ -18,7 +18,9 @@
 namespace weir {
 namespace {
 
-DgcSettings Settings(ValueType values) { return {{Momentum::kVanilla, 0.9f, true}, values}; }
+DgcSettings Settings(ValueType values) {
+  return {{Momentum::kVanilla, 0.9f, Masking::kAll}, values};
+}
 
 std::vector<std::byte> Encoded(Compressor& dgc, const StepContext& context,
                                const std::vector<float>& gradient) {

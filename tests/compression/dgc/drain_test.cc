@@ -24,7 +24,7 @@ namespace {
 constexpr std::size_t kN = 1500;
 using Floats = std::vector<float>;
 
-std::unique_ptr<Dgc> MakeDgc(Momentum momentum, bool masking = false) {
+std::unique_ptr<Dgc> MakeDgc(Momentum momentum, Masking masking = Masking::kNone) {
   return std::make_unique<Dgc>(
       DgcSettings{.rule = {.momentum = momentum, .m = 0.9f, .masking = masking}}, kN);
 }
@@ -67,7 +67,7 @@ Floats Drained(Compressor& compressor, const StepContext& context, const Floats&
 TEST(Drain, OfEveryStepIsMomentumSgdExactly) {
   for (const Momentum momentum : {Momentum::kNone, Momentum::kVanilla, Momentum::kNesterov}) {
     std::mt19937 random(1);
-    const auto dgc = MakeDgc(momentum, /*masking=*/true);
+    const auto dgc = MakeDgc(momentum, Masking::kAll);
     Floats u(kN);
     for (int t = 0; t < 20; ++t) {
       const Floats gradient = Normal(random);

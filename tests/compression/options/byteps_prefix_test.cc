@@ -15,6 +15,7 @@ struct SomeValue {
   std::string operator()(const RealRule&) const { return "0.3125"; }
   std::string operator()(const IntegerRule& rule) const { return std::to_string(rule.low + 5); }
   std::string operator()(const FlagRule&) const { return "true"; }
+  std::string operator()(const FlagOrChoiceRule& rule) const { return rule.names.back(); }
   std::string operator()(const ChoiceRule& rule) const { return rule.names.back(); }
   std::string operator()(const ChoiceListRule& rule) const { return rule.names.front(); }
   std::string operator()(const RealListRule&) const { return "0.25,0.5"; }
@@ -30,6 +31,7 @@ struct ParsedValue {
   OptionValue operator()(const RealRule&) const { return options.Real(key); }
   OptionValue operator()(const IntegerRule&) const { return options.Integer(key); }
   OptionValue operator()(const FlagRule&) const { return options.Flag(key); }
+  OptionValue operator()(const FlagOrChoiceRule&) const { return options.Choice(key); }
   OptionValue operator()(const ChoiceRule&) const { return options.Choice(key); }
   OptionValue operator()(const ChoiceListRule&) const { return options.ChoiceList(key); }
   OptionValue operator()(const RealListRule&) const { return options.RealList(key); }

@@ -62,8 +62,16 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"vanilla", {.momentum = Momentum::kVanilla}},
         Case{"nesterov", {.momentum = Momentum::kNesterov}},
         Case{"without_momentum", {.momentum = Momentum::kNone}},
-        Case{"unmasked", {.momentum = Momentum::kVanilla, .masking = false}},
-        Case{"nesterov_unmasked", {.momentum = Momentum::kNesterov, .masking = false}},
+        Case{"unmasked", {.momentum = Momentum::kVanilla, .masking = Masking::kNone}},
+        Case{"nesterov_unmasked", {.momentum = Momentum::kNesterov, .masking = Masking::kNone}},
+        Case{"ratio", {.momentum = Momentum::kVanilla, .masking = Masking::kRatio}},
+        Case{"nesterov_ratio", {.momentum = Momentum::kNesterov, .masking = Masking::kRatio}},
+        Case{"flush", {.momentum = Momentum::kVanilla, .masking = Masking::kFlush}},
+        Case{"nesterov_flush", {.momentum = Momentum::kNesterov, .masking = Masking::kFlush}},
+        Case{"flush_fp32_values",
+             {.momentum = Momentum::kVanilla,
+              .masking = Masking::kFlush,
+              .values = ValueType::kFloat32}},
         Case{"clipped", {.momentum = Momentum::kVanilla}, true},
         Case{"fp32_values", {.momentum = Momentum::kVanilla, .values = ValueType::kFloat32}},
         Case{"fp16_gradients", {.momentum = Momentum::kVanilla}, false, DType::kFloat16},
@@ -72,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"bf16_state_nesterov", {.state = DType::kBFloat16, .momentum = Momentum::kNesterov}},
         Case{"bf16_state_without_momentum",
              {.state = DType::kBFloat16, .momentum = Momentum::kNone}},
-        Case{"bf16_state_unmasked", {.state = DType::kBFloat16, .masking = false}},
+        Case{"bf16_state_unmasked", {.state = DType::kBFloat16, .masking = Masking::kNone}},
         Case{"bf16_state_fp32_values", {.state = DType::kBFloat16, .values = ValueType::kFloat32}},
         Case{"bf16_throughout", {.state = DType::kBFloat16}, false, DType::kBFloat16}),
     [](const auto& test) { return std::string(test.param.name); });
@@ -227,7 +235,7 @@ TEST_P(GpuDgcOfState, CountsWhatIsNotFiniteAsZero) {
 
 // Overflow in u or v, not in the gradient.
 TEST_P(GpuDgcOfState, ClearsWhatHasOverflowed) {
-  const std::vector<GpuDgcTensor> tensors{{.n = 9000}, {.n = 6000, .masking = false}};
+  const std::vector<GpuDgcTensor> tensors{{.n = 9000}, {.n = 6000, .masking = Masking::kNone}};
   Twins twins = Make(tensors);
   Gradients gradients(9);
   for (int step = 0; step < 6; ++step) {

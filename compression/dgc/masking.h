@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+
+#include "compression/dgc/dgc_math.h"
+
+/// What becomes of an entry's momentum when it is sent, on single numbers, written once for every
+/// kernel (as dgc_math.h).
+///
+/// An entry that waited for T steps has T gradients in v, and most of what momentum makes of them
+/// is still to come from u. Kept, it comes late; dropped, it never comes.
+namespace weir {
+
+enum class Masking : std::uint8_t {
+  kNone,   ///< u stays.
+  kAll,    ///< u = 0: momentum factor masking (Lin et al., ICLR 2018, section 3.2).
+  kRatio,  ///< u *= min(1, |u| / |v|): what is sent in each step keeps its momentum.
+  /// v + u m / (1 - m) is sent, which is all that u would still give v, and u = 0. Entries are
+  /// selected by that sum.
+  kFlush,
+};
+
+/// Returns what u gives v in all steps to come, as a factor of u: m / (1 - m), for vanilla and for
+/// Nesterov momentum. 0 unless the masking flushes.
+constexpr float TailOf(Masking masking, float m) {
+  return masking == Masking::kFlush ? m / (1.0f - m) : 0.0f;
+}
+
+/// Returns what an entry sends, and is selected by, before rounding. `tail`: TailOf.
+constexpr float ToSend(float tail, float u, float v) { return tail == 0.0f ? v : v + tail * u; }
+
+/// Returns the u of an entry that was sent; `u` and `v` are as they were before.
+constexpr float MaskedMomentum(Masking masking, float u, float v) {
+  switch (masking) {
+    case Masking::kNone:
+      return u;
+    case Masking::kRatio: {
+      const float of_u = MagnitudeOfKey(MagnitudeKey(u));
+      const float of_v = MagnitudeOfKey(MagnitudeKey(v));
+      return of_u < of_v ? u * (of_u / of_v) : u;
+    }
+    case Masking::kAll:
+    case Masking::kFlush:
+      break;
+  }
+  return 0.0f;
+}
+
+}  // namespace weir

@@ -3,34 +3,9 @@
 #include <ostream>
 
 #include "plugins/cpp/optimizer_impl.h"
+#include "plugins/cpp/sized_bytes.h"
 
 namespace weir {
-namespace {
-
-// Checkpoints are shorter; a greater length means a damaged file.
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 44;
-constexpr std::uint64_t kPieceBytes = std::uint64_t{1} << 24;
-
-SavedState ReadPrefix(std::istream& in) {
-  if (!in.good()) throw Corrupt("it cannot be read; is the file there?");
-  std::uint64_t size = 0;
-  in.read(reinterpret_cast<char*>(&size), sizeof(size));
-  if (!in) throw Corrupt("a saved optimizer is cut short");
-  if (size > kMostBytes) throw Corrupt("it is not a saved optimizer, or is damaged");
-  // Piece by piece, so that a damaged length cannot ask for more memory than the file fills.
-  std::vector<std::byte> bytes;
-  while (bytes.size() < size) {
-    const std::size_t at = bytes.size();
-    bytes.resize(at + static_cast<std::size_t>(std::min(kPieceBytes, size - at)));
-    in.read(reinterpret_cast<char*>(bytes.data() + at),
-            static_cast<std::streamsize>(bytes.size() - at));
-    if (!in) throw Corrupt("a saved optimizer is cut short");
-  }
-  return Deserialize(bytes);
-}
-
-}  // namespace
-
 SavedState DistributedOptimizer::Impl::CollectState() const {
   SavedState state{.ranks = engine_.size(), .rank = engine_.rank(), .step = group_->next_step()};
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
@@ -56,10 +31,7 @@ void DistributedOptimizer::Impl::RestoreState(const SavedState& state) {
 }
 
 void DistributedOptimizer::Impl::Save(std::ostream& out) const {
-  const std::vector<std::byte> bytes = Serialize(CollectState());
-  const auto size = static_cast<std::uint64_t>(bytes.size());
-  out.write(reinterpret_cast<const char*>(&size), sizeof(size));
-  out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(size));
+  WriteSized(Serialize(CollectState()), out);
   group_->Save(out);
 }
 
@@ -67,7 +39,7 @@ SavedState DistributedOptimizer::Impl::ReadOwn(std::span<std::istream* const> fo
   if (former_ranks.empty()) throw InvalidArgument("Load needs at least one saved optimizer");
   // Values and the rule's state are the same on all ranks: any file has them.
   SavedState state;
-  ReadEach(name_, former_ranks, [&state](std::istream& in) { state = ReadPrefix(in); });
+  ReadEach(name_, former_ranks, [&state](std::istream& in) { state = Deserialize(ReadSized(in)); });
   const std::string difference = FirstDifference(CollectState(), "this one", state, "the file");
   if (!difference.empty()) {
     throw InvalidArgument(

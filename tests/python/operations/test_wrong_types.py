@@ -70,7 +70,7 @@ def test_what_is_no_optimizer():
 @pytest.mark.parametrize("op", [hvd.Average, hvd.Adasum])
 def test_an_optimizer_is_wrapped_once(op):
     once = hvd.DistributedOptimizer(torch.optim.SGD(model().parameters(), lr=0.1), op=op)
-    with pytest.raises(ValueError, match="DistributedOptimizer already: wrap it once"):
+    with pytest.raises(ValueError, match="wrapped already, by DistributedOptimizer or Outer: wrap it once"):
         hvd.DistributedOptimizer(once, op=op)
 
 

@@ -45,6 +45,7 @@ from weir.torch._optimizer.broadcast_optimizer_state import (  # noqa: F401
     broadcast_optimizer_state)
 from weir.torch._optimizer.dgc_momentum_optimizer import DGCMomentumOptimizer  # noqa: F401
 from weir.torch._optimizer.distributed_optimizer import DistributedOptimizer  # noqa: F401
+from weir.torch._outer.outer import Outer  # noqa: F401
 from weir.torch.sync_batch_norm import SyncBatchNorm  # noqa: F401
 from weir.torch import (  # noqa: F401  (They need the names above.)
     compression, elastic, functions, mpi_ops, optimizer, sync_batch_norm)

@@ -1,8 +1,7 @@
 """DistributedOptimizer: the wrapped optimizer, on gradients that all ranks share."""
 
-import collections
 import warnings
-from typing import Any, Iterable, List, Optional, Tuple
+from typing import Any, Iterable, Optional, Tuple
 
 import torch
 
@@ -17,53 +16,13 @@ from weir.torch._optimizer.adasum import AdasumDistributed
 from weir.torch._optimizer.cross_barrier import CrossBarrier, check_order
 from weir.torch._optimizer.parameter_slot import checked_passes
 from weir.torch._optimizer.step import Distributed
-
-
-def _check_names(optimizer: torch.optim.Optimizer,
-                 named_parameters: Optional[Iterable[Tuple[str, torch.Tensor]]]
-                 ) -> Optional[List[Tuple[str, torch.Tensor]]]:
-    if named_parameters is None:
-        return None
-    named = list(named_parameters)
-    if any(not isinstance(pair, tuple) for pair in named):
-        raise ValueError("named_parameters should be a sequence of tuples (name, parameter), "
-                         "usually produced by model.named_parameters().")
-    counts = collections.Counter(name for name, _ in named)
-    duplicates = sorted(name for name, count in counts.items() if count > 1)
-    if duplicates:
-        raise ValueError("Parameter names in named_parameters must be unique. Found duplicates: "
-                         + ", ".join(duplicates))
-    known = {parameter for _, parameter in named}
-    missing = [id(parameter) for group in optimizer.param_groups for parameter in group["params"]
-               if parameter not in known]
-    if missing and named:
-        raise ValueError("named_parameters was specified, but one or more model parameters were "
-                         "not named. Python object ids: " + ", ".join(map(str, missing)))
-    return named
-
-
-def _check_wrappable(optimizer: Any) -> None:
-    if isinstance(optimizer, (Distributed, AdasumDistributed)):
-        raise ValueError("this optimizer is a DistributedOptimizer already: wrap it once")
-    if not isinstance(optimizer, torch.optim.Optimizer):
-        raise TypeError("DistributedOptimizer wraps a torch.optim.Optimizer, not a "
-                        f"{type(optimizer).__name__}")
+from weir.torch._optimizer.wrapping import check_wrappable, checked_names, exchanging, mixed
 
 
 def _refuse_if_strict(what: str) -> None:
     """Refuses an accepted argument without effect."""
     if _job.engine().strict:
         raise InvalidArgument(f"strict settings (--strict, WEIR_STRICT): {what}")
-
-
-def _mixed(before: type, optimizer: torch.optim.Optimizer) -> Any:
-    """Returns the optimizer, as an instance of a class that has another one before its own."""
-    kind: Any = type(type(optimizer).__name__, (before, type(optimizer)), {})
-    wrapped = kind.__new__(kind)
-    wrapped.__dict__.update(optimizer.__dict__)
-    # An earlier scheduler has put its own step there, which wraps the plain optimizer's.
-    wrapped.__dict__.pop("step", None)
-    return wrapped
 
 
 def DistributedOptimizer(optimizer: torch.optim.Optimizer,
@@ -106,7 +65,7 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
     Raises ValueError for arguments that contradict each other, HorovodInternalError where ranks
     differ.
     """
-    _check_wrappable(optimizer)
+    check_wrappable("DistributedOptimizer", optimizer)
     if gradient_predivide_factor != 1.0 and op != reduce_op.Average:
         raise ValueError("gradient_predivide_factor not supported with op != Average")
     if num_groups:
@@ -123,14 +82,14 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
                           "itself")
     reduce_op.chosen(op)
     passes = checked_passes(backward_passes_per_step)
-    named = _check_names(optimizer, named_parameters)
+    named = checked_names(optimizer, named_parameters)
     process_set = set_of(process_set)
     process_set._check_registered("DistributedOptimizer")
     if op == reduce_op.Adasum:
         if cross_barrier:
             raise ValueError("cross_barrier=True with op=Adasum, which combines moves of all parameters: leave "
                              "one of them out")
-        by_moves = _mixed(AdasumDistributed, optimizer)
+        by_moves = mixed(AdasumDistributed, optimizer)
         by_moves._weir_init(compression, passes, process_set)
         return by_moves
     choice = choice_of(compression)
@@ -148,12 +107,5 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
                           f"compressed by {compressor!r}")
     if cross_barrier:
         check_order(optimizer)
-    wrapped = _mixed(CrossBarrier if cross_barrier else Distributed, optimizer)
-    try:
-        wrapped._weir_init(named, *choice, passes, op,
-                           gradient_predivide_factor, sparse_as_dense, process_set)
-    except ValueError as error:
-        if choice.chosen or not options or type(error) is not ValueError:
-            raise
-        raise ValueError(f"with the options of WEIR_COMPRESSION (weirrun --compression): {error}") from None
-    return wrapped
+    return exchanging(CrossBarrier if cross_barrier else Distributed, optimizer, named, choice, passes, op,
+                      gradient_predivide_factor, sparse_as_dense, process_set)

@@ -17,7 +17,7 @@ from weir.torch._optimizer import (
 from weir.torch._optimizer import early_readers, job_events  # noqa: F401  (They listen.)
 from weir.torch._optimizer.exchange.averaging import reduction_of
 from weir.torch._optimizer.exchange.fused import report_of
-from weir.torch._optimizer.exchange.sparse import SparseExchange
+from weir.torch._optimizer.exchange.sparse import SparseExchange, make_sparse_again
 from weir.torch._optimizer.parameter_slot import Slot, checked_passes
 from weir.torch._optimizer.step_state import State
 
@@ -156,20 +156,7 @@ class Distributed(_Wrapped):
         self._weir_check_contents()
         self._weir_say_ready()
         try:
-            if any(parameter.requires_grad for parameter in self._weir_frozen):
-                registration.adopt_new_parameters(self)
-            registration.register_new(self)
-            if self._weir_has_joined:
-                first_step.recall(self)
-                self._weir_has_joined = False
-            first_step.settle(self)
-            self._weir_holds_back = skip_nonfinite.must_agree(self)
-            registration.note_exchanges(self)
-            for exchange in self._weir_exchanges:
-                exchange.loss_scale = self._weir_scale.value
-            if self._weir_holds_back:
-                skip_nonfinite.agree(self)
-            self._weir_submit_rest(undoable=early and self._weir_can_drop)
+            self._weir_submit_all(early)
             self._weir_finish_exchanges()
             self._weir_forget_unused()
             self._weir_readiness.end_step()
@@ -180,6 +167,22 @@ class Distributed(_Wrapped):
             self._weir_scale.end_step()
         if not early:
             self._weir_settle(self._weir_scale.last_factor)
+
+    def _weir_submit_all(self, early: bool) -> None:
+        if any(parameter.requires_grad for parameter in self._weir_frozen):
+            registration.adopt_new_parameters(self)
+        registration.register_new(self)
+        if self._weir_has_joined:
+            first_step.recall(self)
+            self._weir_has_joined = False
+        first_step.settle(self)
+        self._weir_holds_back = skip_nonfinite.must_agree(self)
+        registration.note_exchanges(self)
+        for exchange in self._weir_exchanges:
+            exchange.loss_scale = self._weir_scale.value
+        if self._weir_holds_back:
+            skip_nonfinite.agree(self)
+        self._weir_submit_rest(undoable=early and self._weir_can_drop)
 
     def _weir_finish_exchanges(self) -> None:
         for exchange in (*self._weir_exchanges, self._weir_sparse):
@@ -267,7 +270,7 @@ class Distributed(_Wrapped):
         self._weir_state = State.STEPPED
         if self._weir_skipped():
             return loss
-        self._weir_make_sparse_again()
+        make_sparse_again(self)
         result = self._weir_update(self._weir_slots.values())
         return result if closure is None else loss
 
@@ -281,16 +284,6 @@ class Distributed(_Wrapped):
         if self._weir_state is State.SYNCHRONIZED:
             warnings.warn(_TWICE, stacklevel=3)
         self.synchronize()
-
-    def _weir_make_sparse_again(self) -> None:
-        """Turns gradients that were exchanged as dense ones back for an optimizer that has no use for
-        these."""
-        if not isinstance(self, torch.optim.SparseAdam):
-            return
-        for slot in self._weir_slots.values():
-            gradient = slot.parameter.grad
-            if gradient is not None and not gradient.is_sparse:
-                slot.parameter.grad = gradient.to_sparse(slot.given_sparse_dim)
 
     def zero_grad(self, *arguments: Any, **keywords: Any) -> None:
         """Calls the wrapped optimizer's. Gradients that were computed since the last ``step()`` are

@@ -10,6 +10,7 @@ from weir.torch._ops.broadcast_parameters import broadcast_parameters
 from weir.torch._ops.objects import allgather_object, broadcast_object
 from weir.torch._optimizer import saved_state
 from weir.torch._optimizer.broadcast_optimizer_state import broadcast_optimizer_state
+from weir.torch._outer.local_steps import LocalSteps
 from weir.torch.elastic._sampler import ElasticSampler
 
 
@@ -54,37 +55,82 @@ class OptimizerStateHandler(StateHandler):
     it in the same step."""
 
     def before_save(self) -> None:
-        # A step on a GPU may have failed after the model was updated with its result.
-        for exchange in getattr(self.value, "_weir_exchanges", ()):
-            exchange.report()
+        _raise_errors_of(self.value)
 
     def restore(self) -> None:
-        self._end_step()
+        _end_step(self.value)
         super().restore()
 
     def before_reset(self) -> None:
-        if hasattr(self.value, "_weir_slots"):
-            self._end_step()
-            self.value._weir_pending = saved_state.save(self.value)
-
-    def _end_step(self) -> None:
-        for exchange in getattr(self.value, "_weir_exchanges", ()):
-            exchange.give_up()
+        _end_step(self.value)
+        _hold_unsent(self.value)
 
     def sync(self) -> None:
         own = getattr(self.value, "_weir_pending", None)
         broadcast_optimizer_state(self.value, root_rank=0)
-        steps = allgather_object(_step_of(own), name="elastic.optimizer")
-        if _job.engine().epoch > 1:  # A rank that is new begins with what rank 0 has not sent yet.
-            own = getattr(self.value, "_weir_pending", None) if own is None else own
-            steps = [step for step in steps if step is not None]
-        if own is not None and steps == steps[:1] * len(steps):
-            self.value._weir_pending = saved_state.carried(self.value, own)
+        _keep_own(self.value, own)
         self.save()
+
+
+def _raise_errors_of(optimizer: Any) -> None:
+    # A step on a GPU may have failed after the model was updated with its result.
+    for exchange in getattr(optimizer, "_weir_exchanges", ()):
+        exchange.report()
+
+
+def _end_step(optimizer: Any) -> None:
+    for exchange in getattr(optimizer, "_weir_exchanges", ()):
+        exchange.give_up()
+
+
+def _hold_unsent(optimizer: Any) -> None:
+    if hasattr(optimizer, "_weir_slots"):
+        optimizer._weir_pending = saved_state.save(optimizer)
+
+
+def _keep_own(optimizer: Any, own: Any) -> None:
+    """Leaves a rank with its own unsent part, if all have saved theirs in the same step. Collective."""
+    steps = allgather_object(_step_of(own), name="elastic.optimizer")
+    if _job.engine().epoch > 1:  # A rank that is new begins with what rank 0 has not sent yet.
+        own = getattr(optimizer, "_weir_pending", None) if own is None else own
+        steps = [step for step in steps if step is not None]
+    if own is not None and steps == steps[:1] * len(steps):
+        optimizer._weir_pending = saved_state.carried(optimizer, own)
 
 
 def _step_of(state: Any) -> Any:
     return None if state is None else state.get("step")
+
+
+class OuterStateHandler(StateHandler):
+    """Handles an optimizer with local steps: its outer ones as above. All ranks go on from rank 0's model,
+    and so from its round."""
+
+    def before_save(self) -> None:
+        for fragment in self.value._weir_fragments:
+            fragment.agree()
+            _raise_errors_of(fragment.optimizer)
+
+    def restore(self) -> None:
+        self._give_up()
+        super().restore()
+
+    def before_reset(self) -> None:
+        self._give_up()
+        for fragment in self.value._weir_fragments:
+            _hold_unsent(fragment.optimizer)
+
+    def _give_up(self) -> None:
+        for fragment in self.value._weir_fragments:
+            fragment.give_up()
+
+    def sync(self) -> None:
+        outer = [fragment.optimizer for fragment in self.value._weir_fragments]
+        own = [optimizer._weir_pending for optimizer in outer]
+        broadcast_optimizer_state(self.value, root_rank=0)
+        for optimizer, pending in zip(outer, own):
+            _keep_own(optimizer, pending)
+        self.save()
 
 
 class SamplerStateHandler(StateHandler):
@@ -121,6 +167,8 @@ def handler_of(value: Any) -> "StateHandler | None":
     """Returns None for a plain value."""
     if isinstance(value, torch.nn.Module):
         return ModelStateHandler(value)
+    if isinstance(value, LocalSteps):
+        return OuterStateHandler(value)
     if isinstance(value, torch.optim.Optimizer):
         return OptimizerStateHandler(value)
     if isinstance(value, ElasticSampler):

@@ -63,3 +63,12 @@ class SparseExchange:
 
     def close(self) -> None:
         self._waits.clear()
+
+
+def make_sparse_again(optimizer: Any) -> None:
+    """Turns gradients that were exchanged as dense ones back for an optimizer that has no use for these."""
+    slots = optimizer._weir_slots.values()
+    for slot in slots if isinstance(optimizer, torch.optim.SparseAdam) else ():
+        gradient = slot.parameter.grad
+        if gradient is not None and not gradient.is_sparse:
+            slot.parameter.grad = gradient.to_sparse(slot.given_sparse_dim)

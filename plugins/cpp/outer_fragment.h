@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compression/state/state.h"
+#include "weir/engine.h"
+#include "weir/outer.h"
+
+namespace weir {
+
+/// Parameters that are agreed on together. What all ranks agreed on last is their anchor. A round
+/// is a step of an optimizer that has the anchors as its parameters, and as gradients how far this
+/// rank has gone from them.
+class OuterFragment {
+ public:
+  /// Collective. `name`: of the optimizer.
+  OuterFragment(Engine& engine, std::vector<Parameter> parameters, const OuterOptions& options,
+                std::string name);
+  /// Waits for a round that is under way, because other ranks may need what this one still sends.
+  ~OuterFragment();
+  // The optimizer has addresses of the arrays.
+  OuterFragment(const OuterFragment&) = delete;
+  OuterFragment& operator=(const OuterFragment&) = delete;
+
+  /// Steps before the last round.
+  std::int64_t begun_at() const { return begun_at_; }
+  const std::optional<StepReport>& report() const { return report_; }
+
+  /// Begins a round after so many steps: sends off how far this rank has gone, and does not wait.
+  void Begin(std::int64_t steps);
+  /// Ends the round, if one is under way: parameters become the anchors, and beyond them what this
+  /// rank has done meanwhile.
+  void Finish();
+
+  /// Appends what the optimizer does not save. Waits for a round that is under way.
+  void Collect(SavedState& state);
+  void Save(std::ostream& out) const;
+  /// Restores the optimizer, and what Collect has appended, from `own` at `array`; without `own`
+  /// parameters are the anchors. Collective.
+  void Load(std::span<std::istream* const> former_ranks, const SavedState* own, std::size_t& array);
+
+ private:
+  bool is_under_way() const { return !snapshots_.empty(); }
+  /// Waits for the round, and moves the anchors. Parameters stay as they are.
+  void Agree();
+  void EndRound();
+  void FollowAnchors();
+  void LoadOptimizer(std::span<std::istream* const> former_ranks);
+  void TakeOwn(const SavedState& own, std::size_t& array);
+
+  const std::vector<Parameter> parameters_;
+  const float rate_;
+  std::vector<std::vector<float>> anchors_;
+  std::vector<std::vector<float>> gone_;  ///< How far this rank has gone, then the direction.
+  std::vector<std::vector<float>>
+      snapshots_;           ///< Values as a round began; none: none is under way.
+  bool is_agreed_ = false;  ///< The anchors have moved, and parameters have not followed yet.
+  std::int64_t begun_at_ = 0;
+  std::optional<StepReport> report_;
+  std::optional<DistributedOptimizer> optimizer_;
+};
+
+}  // namespace weir

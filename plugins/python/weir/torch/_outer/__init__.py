@@ -1,0 +1,4 @@
+"""``Outer``: ranks take steps by themselves, and agree now and then.
+
+It imports ``weir``, ``_ops`` and ``_optimizer``.
+"""

@@ -1,0 +1,182 @@
+"""Outer: local steps and rounds, against the algorithm in one process."""
+
+import pytest
+import torch
+
+import weir.torch as hvd
+
+from alone import Alone
+from training import assert_replicas_are_equal, loss_of, model, weights
+
+INNER = {"sgd": lambda parameters: torch.optim.SGD(parameters, lr=0.1, momentum=0.9),
+         "adamw": lambda parameters: torch.optim.AdamW(parameters, lr=0.01)}
+ROUNDS = {"diloco": {}, "local sgd": {"outer_lr": 1.0, "outer_momentum": 0.0}, "overlap": {"overlap": 2},
+          "fragments": {"fragments": 2}, "streaming": {"fragments": 2, "overlap": 1}}
+STEPS = 11
+
+
+def train(net, optimizer, rank, steps=range(STEPS)):
+    for step in steps:
+        optimizer.zero_grad()
+        loss_of(net, step, rank).backward()
+        optimizer.step()
+
+
+def alone(inner, size, every, fragments=1, **rounds):
+    nets = [model() for _ in range(size)]
+    optimizers = [INNER[inner](net.parameters()) for net in nets]
+    # The first layer's weights are three quarters of the model.
+    parts = [[0, 1, 2, 3]] if fragments == 1 else [[0], [1, 2, 3]]
+    reference = Alone(nets, optimizers, every, parts, **rounds)
+    for step in range(STEPS):
+        for rank, (net, optimizer) in enumerate(zip(nets, optimizers)):
+            optimizer.zero_grad()
+            loss_of(net, step, rank).backward()
+            optimizer.step()
+        reference.after_local_steps()
+    return reference
+
+
+@pytest.mark.parametrize("inner", INNER)
+@pytest.mark.parametrize("rounds", ROUNDS)
+def test_training_is_that_of_the_algorithm_in_one_process(rank, size, inner, rounds):
+    net = model(seed=7 + rank)  # The first rank's becomes everybody's.
+    optimizer = hvd.Outer(INNER[inner](net.parameters()), net.named_parameters(), every=4, compression="none",
+                          **ROUNDS[rounds])
+    train(net, optimizer, rank)
+    reference = alone(inner, size, 4, **ROUNDS[rounds])
+    torch.testing.assert_close(weights(net), weights(reference.nets[rank]), rtol=1e-4, atol=1e-5)
+    if size > 1:
+        everyone = hvd.allgather(weights(net)[None])
+        assert not torch.equal(everyone[0], everyone[-1])  # In the middle of a round.
+
+
+@pytest.mark.parametrize("compression", ["none", "fp16", {"compressor": "dgc", "density": 0.1, "min_elements": 1},
+                                         {"compressor": "onebit", "ef": "vanilla", "min_elements": 1}])
+def test_replicas_are_equal_after_a_round_and_after_synchronize(rank, compression):
+    net = model()
+    optimizer = hvd.Outer(INNER["adamw"](net.parameters()), every=4, compression=compression)
+    train(net, optimizer, rank, range(4))
+    assert_replicas_are_equal(net)
+    train(net, optimizer, rank, range(4, 6))
+    optimizer.synchronize()
+    assert_replicas_are_equal(net)
+    after = weights(net)
+    optimizer.synchronize()  # Nothing has happened since.
+    assert torch.equal(weights(net), after)
+
+
+def test_synchronize_ends_rounds_under_way(rank):
+    net = model()
+    optimizer = hvd.Outer(INNER["sgd"](net.parameters()), every=4, fragments=2, overlap=3)
+    train(net, optimizer, rank, range(5))
+    optimizer.synchronize()
+    assert_replicas_are_equal(net)
+
+
+def test_only_rounds_are_exchanged(rank):
+    net = model()
+    optimizer = hvd.Outer(INNER["sgd"](net.parameters()), every=4, compression="fp16")
+    train(net, optimizer, rank, range(3))
+    assert optimizer.step_report is None
+    train(net, optimizer, rank, range(3, 4))
+    assert optimizer.step_report.step == 0
+    train(net, optimizer, rank, range(4, 8))
+    assert optimizer.step_report.step == 1
+
+
+def test_half_precision_parameters_that_do_not_move_stay_where_they_are():
+    net = model().to(torch.bfloat16)
+    before = weights(net)
+    optimizer = hvd.Outer(torch.optim.SGD(net.parameters(), lr=0.0), every=2)
+    for _ in range(4):
+        optimizer.step()
+    assert torch.equal(weights(net), before)
+
+
+def test_schedulers_and_closures_work_as_on_the_wrapped_optimizer(rank):
+    net = model()
+    optimizer = hvd.Outer(torch.optim.SGD(net.parameters(), lr=0.5), every=2)
+    schedule = torch.optim.lr_scheduler.StepLR(optimizer, step_size=1, gamma=0.5)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = loss_of(net, 0, rank)
+        loss.backward()
+        return loss
+
+    loss = optimizer.step(closure)
+    schedule.step()
+    assert loss.item() > 0 and optimizer.param_groups[0]["lr"] == 0.25
+
+
+def test_parameters_that_come_later_are_agreed_on_too(rank):
+    net = model(seed=7 + rank)
+    for parameter in net[2].parameters():
+        parameter.requires_grad_(False)
+    optimizer = hvd.Outer(torch.optim.SGD(net[0].parameters(), lr=0.1), every=2)
+    optimizer.add_param_group({"params": list(net[2].parameters())})
+    hvd.broadcast_parameters(net.state_dict(), 0)
+    train(net, optimizer, rank, range(3))
+    for parameter in net[2].parameters():
+        parameter.requires_grad_(True)
+    train(net, optimizer, rank, range(3, 6))
+    assert_replicas_are_equal(net)
+
+
+@pytest.mark.skipif(not hasattr(torch.amp, "GradScaler"), reason="before PyTorch 2.3 a GradScaler is for CUDA alone")
+def test_a_step_that_overflows_on_one_rank_counts_on_all(rank, size):
+    net = model()
+    optimizer = hvd.Outer(INNER["sgd"](net.parameters()), every=2)
+    scaler = torch.amp.GradScaler("cpu", init_scale=2.0**10)
+    for step in range(4):
+        optimizer.zero_grad()
+        scale = float("inf") if step == 1 and rank == size - 1 else 1.0
+        before = weights(net)
+        scaler.scale(loss_of(net, step, rank) * scale).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        assert weights(net).isfinite().all() and not torch.equal(weights(net), before)
+    assert_replicas_are_equal(net)
+
+
+@pytest.mark.skipif(not hasattr(torch.amp, "GradScaler"), reason="before PyTorch 2.3 a GradScaler is for CUDA alone")
+def test_a_loss_scale_changes_nothing(rank):
+    found = []
+    for scale in (1.0, 2.0**8):
+        net = model()
+        optimizer = hvd.Outer(INNER["sgd"](net.parameters()), every=2)
+        scaler = torch.amp.GradScaler("cpu", init_scale=scale)
+        for step in range(4):
+            optimizer.zero_grad()
+            scaler.scale(loss_of(net, step, rank)).backward()
+            scaler.unscale_(optimizer) if step == 2 else None
+            scaler.step(optimizer)
+            scaler.update()
+        found.append(weights(net))
+    assert torch.equal(*found)
+
+
+@pytest.mark.parametrize("wrong, message", [
+    ({"every": 0}, "every=0: give a whole number of at least 1"),
+    ({"every": 2.5}, "every=2.5"),
+    ({"fragments": 0}, "fragments=0"),
+    ({"every": 2, "fragments": 3}, "two rounds would begin in one step"),
+    ({"every": 2, "overlap": 2}, "a round must end before the next one begins"),
+    ({"overlap": -1}, "overlap=-1"),
+    ({"outer_lr": 0}, "outer_lr=0"),
+    ({"outer_momentum": 1.0}, "outer_momentum=1.0"),
+    ({"compression": "nonesuch"}, "nonesuch"),
+])
+def test_arguments_without_meaning_are_named(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        hvd.Outer(torch.optim.SGD(model().parameters(), lr=0.1), **wrong)
+
+
+def test_what_is_no_optimizer_or_wrapped_already_is_refused():
+    with pytest.raises(TypeError, match="Outer wraps a torch.optim.Optimizer, not a Sequential"):
+        hvd.Outer(model())
+    once = hvd.Outer(torch.optim.SGD(model().parameters(), lr=0.1))
+    for wrap in (hvd.Outer, hvd.DistributedOptimizer):
+        with pytest.raises(ValueError, match="wrap it once"):
+            wrap(once)

@@ -4,16 +4,18 @@ from typing import Callable, Dict, NamedTuple, Optional, Tuple
 
 
 class Model(NamedTuple):
-    """`low` and `high`: learning rates at the start of the cosine. `high` is near the edge of what
-    dense training tolerates. `target`: half the width of the interval allowed for the difference to
-    dense, in percent of bits per byte or in points of accuracy. `clip`: threshold of the L2 norm of the
-    averaged gradient; None: no clipping."""
+    """`low` and `high`: learning rates of momentum SGD at the start of the cosine. `high` is near the edge
+    of what dense training tolerates. `tuned`: AdamW's, the best of ADAM_GRID in 1,000 dense steps.
+    `target`: half the width of the interval allowed for the difference to dense, in percent of bits per
+    byte or in points of accuracy. `clip`: threshold of the L2 norm of the averaged gradient; None: no
+    clipping."""
 
-    low: float
-    high: float
+    low: Optional[float]
+    high: Optional[float]
     metric: str
     target: float
     clip: Optional[float] = None
+    tuned: Optional[float] = None
 
     @property
     def is_accuracy(self) -> bool:
@@ -23,10 +25,12 @@ class Model(NamedTuple):
 # In 1,000 dense steps twice the high rate is worse; all three models have their best one near it.
 MODELS = {
     "digits": Model(0.02, 0.08, "accuracy", 0.5),
-    "lstm": Model(1.0, 4.0, "bits per byte", 1.0, clip=0.5),
-    "demo": Model(0.04, 0.16, "bits per byte", 1.0),
+    "lstm": Model(1.0, 4.0, "bits per byte", 1.0, clip=0.5, tuned=0.016),
+    "demo": Model(0.04, 0.16, "bits per byte", 1.0, tuned=0.004),
+    "transformer": Model(None, None, "bits per byte", 1.0, tuned=0.004),
 }
-RATES = ("low", "high")
+RATES = ("low", "high", "tuned")
+ADAM_GRID = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032)
 # Rates of AdamW, for all models: its usual one, and four times that. Not searched for, unlike those
 # above.
 ADAM_RATES = {"low": 0.001, "high": 0.004}
@@ -46,17 +50,23 @@ class Run(NamedTuple):
 class Config(NamedTuple):
     """`options`: for DistributedOptimizer, by (density, steps); `clip`: whether it clips if the model
     asks for it. `sparse`: whether it has a density. `adam`: AdamW in place of momentum SGD, with its
-    own learning rates."""
+    own learning rates. `outer`: with local steps, the arguments of Outer."""
 
     about: str
     options: Callable[[float, int], Dict[str, object]]
     clip: bool = True
     sparse: bool = True
     adam: bool = False
+    outer: Optional[Dict[str, object]] = None
 
     @property
     def is_uncompressed(self) -> bool:
         return not self.sparse and self.options(1.0, 1) == {"compressor": "dense"}
+
+    @property
+    def clips_outside(self) -> bool:
+        """True if the program clips, as without compression."""
+        return self.is_uncompressed or self.outer is not None
 
 
 def _dgc(**more):
@@ -78,6 +88,14 @@ def _selected(compressor, warmup=False, **more):
         {"compressor": compressor, "k": density, **more,
          **({"warmup_steps": steps // 10} if warmup else {})})
 
+
+def _outer(about, compression, **arguments):
+    """A configuration of AdamW with local steps."""
+    return Config(about, lambda density, steps: dict(compression), sparse=False, adam=True,
+                  outer={"every": 30, **arguments})
+
+
+_INT8 = _biases_dense({"compressor": "int8", "ef": "vanilla"})
 
 CONFIGS = {
     "dense": Config("momentum SGD", lambda density, steps: {"compressor": "dense"}, sparse=False),
@@ -124,6 +142,20 @@ CONFIGS = {
     "dgc-into-adamw": Config("dgc without momentum, and AdamW of what comes out",
                              _dgc(momentum="none"), adam=True),
     "dgc-adam": Config("dgc with local moments of AdamW", _dgc(momentum="adam"), adam=True),
+    "dgc-adam-look-ahead": Config("the same, with look-ahead", _dgc(momentum="adam", look_ahead=1), adam=True),
+    "powersgd-adamw": Config("factors of rank 4, with error feedback, and AdamW of what comes out",
+                             lambda density, steps: {"compressor": "powersgd", "min_elements": 1024},
+                             sparse=False, adam=True),
+    "outer-fp16": _outer("AdamW with local steps, a round every 30", {"compressor": "fp16"}),
+    "outer-int8": _outer("the same, rounds in 8 bits", _INT8),
+    "outer-mean": _outer("the same, and parameters are averaged alone (local SGD's rounds)",
+                         _INT8, outer_lr=1.0, outer_momentum=0.0),
+    "outer-overlap": _outer("the same as outer-int8, rounds beside the next 5 steps, of 3 fragments in turn",
+                            _INT8, overlap=5, fragments=3),
+    "outer-onebit": _outer("the same, rounds in one bit",
+                           _biases_dense({"compressor": "onebit", "scaling": True, "ef": "vanilla"})),
+    "outer-topk": _outer("the same, the largest 3 % of a round in 2 bits",
+                         _biases_dense({"compressor": "topk", "k": 0.03, "values": "int2", "ef": "vanilla"})),
 }
 
 
@@ -131,9 +163,12 @@ class Study(NamedTuple):
     density: float
     lengths: Tuple[int, int]  # Steps times density is 1 and 10.
     configs: Tuple[str, ...]
+    models: Tuple[str, ...] = ("digits", "lstm", "demo")
 
 
-_BEYOND = tuple(name for name in CONFIGS if name.startswith("dgc-")) + ("dense-adamw",)
+_ADAM = tuple(name for name in CONFIGS if CONFIGS[name].adam)
+_BEYOND = tuple(name for name in CONFIGS if name.startswith("dgc-") and name != "dgc-adam-look-ahead") + (
+    "dense-adamw",)
 STUDIES = {
     "ablation": Study(0.01, (100, 1000), ("dense", "dgc", "no-masking", "no-correction",
                                           "no-residual", "gradient-dropping")),
@@ -142,11 +177,13 @@ STUDIES = {
                                              "dithering", "powersgd")),
     "beyond": Study(0.01, (100, 1000), ("dense", "dgc", *_BEYOND)),
     "beyond-paper": Study(0.001, (1000, 10000), ("dense", "dgc", "no-masking", *_BEYOND)),
+    "adam": Study(0.001, (1000, 10000), _ADAM, ("demo", "lstm", "transformer")),
+    "adam-short": Study(0.01, (100, 1000), _ADAM, ("demo", "lstm", "transformer")),
 }
 # The most telling ones first: a run that ends early has them.
 ORDER = (("ablation", "high"), ("paper", "low"), ("ablation", "low"), ("compressors", "high"),
          ("beyond", "high"), ("paper", "high"), ("beyond-paper", "low"), ("compressors", "low"),
-         ("beyond", "low"), ("beyond-paper", "high"))
+         ("beyond", "low"), ("beyond-paper", "high"), ("adam", "tuned"), ("adam-short", "tuned"))
 
 
 def options_of(run: Run) -> Dict[str, object]:
@@ -154,15 +191,26 @@ def options_of(run: Run) -> Dict[str, object]:
     programs do without compression, so its dictionary does not mention clipping."""
     config, model = CONFIGS[run.config], MODELS[run.model]
     options = config.options(run.density, run.steps)
-    if model.clip is not None and config.clip and not config.is_uncompressed:
+    if model.clip is not None and config.clip and not config.clips_outside:
         options["clip_norm"] = model.clip
     return options
 
 
+def described(run: Run) -> Dict[str, object]:
+    """Returns all that a run's configuration chooses: its options, and Outer's arguments."""
+    outer = CONFIGS[run.config].outer or {}
+    return {**options_of(run), **{f"outer.{key}": value for key, value in outer.items()}}
+
+
 def rate_of(run: Run) -> float:
-    if CONFIGS[run.config].adam:
+    if CONFIGS[run.config].adam and run.rate in ADAM_RATES:
         return ADAM_RATES[run.rate]
     return getattr(MODELS[run.model], run.rate)
+
+
+def base_of(rate: str) -> str:
+    """Returns the configuration that those with this rate are compared with."""
+    return "dense-adamw" if rate == "tuned" else "dense"
 
 
 def _is_new(config, steps, study):
@@ -173,7 +221,7 @@ def _is_new(config, steps, study):
 def runs_of(name: str, rate: str, seeds: int):
     """The runs of a study, one seed after the other, so that whatever was measured is paired."""
     study = STUDIES[name]
-    for model in MODELS:
+    for model in study.models:
         for seed in range(1, seeds + 1):
             for steps in study.lengths:
                 for config in study.configs:
@@ -203,6 +251,6 @@ def grid(seeds: int, only=()):
         for run in runs_of(study, rate, seeds):
             length = "short" if run.steps == STUDIES[study].lengths[0] else "long"
             if (is_chosen("model", run.model) and is_chosen("length", length)
-                    and (run.config == "dense" or is_chosen("config", run.config))):
+                    and (run.config == base_of(rate) or is_chosen("config", run.config))):
                 found[run] = None
     return list(found)

@@ -1,4 +1,4 @@
-"""Models of the benchmark train-quality: three, each with its data and its score.
+"""Models of the benchmark train-quality, each with its data and its score.
 
 A task's batches depend on the generator alone and its initial parameters on torch's seed alone, so
 that two configurations with the same seed see the same data in the same order.
@@ -80,6 +80,28 @@ class DigitsCnn(torch.nn.Module):
         return self.dense2(F.relu(self.dense1(x.flatten(1))))
 
 
+class CharTransformer(torch.nn.Module):
+    """A decoder of two layers, 96 wide, over the characters of a text: 255,488 parameters. The model of
+    examples/03-char-transformer."""
+
+    VOCABULARY, CONTEXT, WIDTH = 128, 64, 96  # The text is ASCII.
+
+    def __init__(self):
+        super().__init__()
+        self.characters = torch.nn.Embedding(self.VOCABULARY, self.WIDTH)
+        self.positions = torch.nn.Embedding(self.CONTEXT, self.WIDTH)
+        layer = torch.nn.TransformerEncoderLayer(self.WIDTH, 4, 4 * self.WIDTH, dropout=0.0, batch_first=True,
+                                                 norm_first=True)
+        self.layers = torch.nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+        self.head = torch.nn.Linear(self.WIDTH, self.VOCABULARY)
+        self.register_buffer("mask", torch.nn.Transformer.generate_square_subsequent_mask(self.CONTEXT),
+                             persistent=False)
+
+    def forward(self, text):
+        x = self.characters(text) + self.positions.weight
+        return self.head(self.layers(x, mask=self.mask, is_causal=True)).flatten(0, 1)
+
+
 class TextTask:
     """Windows of a text. The score is bits per byte on the validation text: the mean of
     -log2 p(next byte)."""
@@ -152,5 +174,6 @@ class DigitsTask:
 TASKS = {
     "demo": lambda: TextTask(ByteMlp, batch=16, context=ByteMlp.CONTEXT, every=False),
     "lstm": lambda: TextTask(CharLstm, batch=8, context=32, every=True),
+    "transformer": lambda: TextTask(CharTransformer, batch=8, context=CharTransformer.CONTEXT, every=True),
     "digits": lambda: DigitsTask(DigitsCnn, batch=8),
 }

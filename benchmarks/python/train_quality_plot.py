@@ -9,7 +9,7 @@ from matplotlib import pyplot
 
 from train_quality_grid import MODELS, RATES
 
-COLOURS = {"high": "tab:red", "low": "tab:blue"}
+COLOURS = {"high": "tab:red", "low": "tab:blue", "tuned": "tab:green"}
 BETTER, WORSE = 5, 100  # Shown range, in multiples of the target.
 
 
@@ -23,7 +23,7 @@ def _draw(axes, groups, configs):
     axes.axvspan(-target, target, color="0.92", zorder=0)
     axes.axvline(0, color="0.6", linewidth=0.8, zorder=1)
     for group in groups:
-        shift = 0.14 if group.rate == "high" else -0.14
+        shift = {"high": 0.14, "low": -0.14}.get(group.rate, 0.0)
         colour = COLOURS[group.rate]
         for line in group.lines:
             if line.config not in configs:
@@ -57,7 +57,7 @@ def _places(groups):
     for group in groups:
         configs = found.setdefault((group.density, group.steps), [])
         configs += [line.config for line in group.lines
-                    if line.config != "dense" and line.config not in configs]
+                    if line.config != group.base and line.config not in configs]
     return found
 
 

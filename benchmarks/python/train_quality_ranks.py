@@ -20,8 +20,11 @@ MOMENTUM = 0.9
 
 
 def make_optimizer(model, run):
-    optimizer = (torch.optim.AdamW(model.parameters(), lr=rate_of(run)) if CONFIGS[run.config].adam
+    config = CONFIGS[run.config]
+    optimizer = (torch.optim.AdamW(model.parameters(), lr=rate_of(run)) if config.adam
                  else torch.optim.SGD(model.parameters(), lr=rate_of(run), momentum=MOMENTUM))
+    if config.outer is not None:
+        return hvd.Outer(optimizer, model.named_parameters(), compression=options_of(run), **config.outer)
     return hvd.DistributedOptimizer(optimizer, model.named_parameters(), options_of(run))
 
 
@@ -37,16 +40,31 @@ class Training:
             self._optimizer, lambda step: 0.5 * (1 + math.cos(math.pi * step / run.steps)))
         self._generator = generator_of(run.seed, hvd.rank())
         clip = MODELS[run.model].clip
-        self._clip = clip if CONFIGS[run.config].is_uncompressed else None
+        self._clip = clip if CONFIGS[run.config].clips_outside else None
+        self._outer = CONFIGS[run.config].outer
+        self._rounds = []  # Reports of rounds.
         self.sent = self.dense = 0
 
     def step(self):
         """Returns this rank's loss."""
         inputs, targets = self._task.batch(self._generator)
         self._optimizer.zero_grad()
-        with self._optimizer.looking_ahead():  # Has an effect if the configuration looks ahead.
-            loss = F.cross_entropy(self.model(inputs), targets)
-            loss.backward()
+        if self._outer is not None:
+            loss = self._gradients(inputs, targets)
+            self._take_local_step()
+        else:
+            with self._optimizer.looking_ahead():  # Has an effect if the configuration looks ahead.
+                loss = self._gradients(inputs, targets)
+            self._take_step()
+        self._schedule.step()
+        return loss.detach()
+
+    def _gradients(self, inputs, targets):
+        loss = F.cross_entropy(self.model(inputs), targets)
+        loss.backward()
+        return loss
+
+    def _take_step(self):
         if self._clip is None:
             self._optimizer.step()
         else:
@@ -54,15 +72,33 @@ class Training:
             torch.nn.utils.clip_grad_norm_(self.model.parameters(), self._clip)
             with self._optimizer.skip_synchronize():
                 self._optimizer.step()
-        self._schedule.step()
         report = self._optimizer.step_report
         self.sent += report.wire_bytes
         self.dense += report.dense_bytes
-        return loss.detach()
+
+    def _take_local_step(self):
+        if self._clip is not None:
+            torch.nn.utils.clip_grad_norm_(self.model.parameters(), self._clip)
+        self._optimizer.step()
+        self._rounds += self._optimizer.round_reports
+
+    def end(self):
+        """Called after the last step: all ranks have the same model then. Collective."""
+        if self._outer is None:
+            return
+        self._optimizer.synchronize()
+        self._rounds += self._optimizer.round_reports
+        self.sent = sum(report.wire_bytes for report in self._rounds)
+        # What dense training sends in each step, and here each fragment's first round counts.
+        first = self._rounds[:self._outer.get("fragments", 1)]
+        self.dense = self._run.steps * sum(report.dense_bytes for report in first)
 
     def has_diverged(self):
-        """The same on all ranks, because the parameters are."""
-        return not all(parameter.isfinite().all() for parameter in self.model.parameters())
+        """True on all ranks, if on any."""
+        finite = all(bool(parameter.isfinite().all()) for parameter in self.model.parameters())
+        if self._outer is not None:  # Between rounds each has its own parameters.
+            finite = not hvd.allreduce(torch.tensor([not finite], dtype=torch.int32), op=hvd.Sum, name="diverged").item()
+        return not finite
 
 
 def train(run, task):
@@ -77,6 +113,7 @@ def train(run, task):
             last += loss / counted
         if step % 100 == 99 and training.has_diverged():
             break
+    training.end()
     found = {"score": None, "train_loss": None}
     if not training.has_diverged():
         total, count = task.score(training.model, hvd.rank(), hvd.size())

@@ -6,7 +6,7 @@ from typing import NamedTuple, Optional
 
 import scipy.special
 
-from train_quality_grid import CONFIGS, MODELS, RATES, STUDIES, Run
+from train_quality_grid import CONFIGS, MODELS, RATES, STUDIES, Run, base_of
 
 # The order in which the training loss falls at the high rate.
 ABLATION_ORDER = ("no-residual", "no-correction", "no-masking", "dgc", "dense")
@@ -100,8 +100,12 @@ class Group:
         ours, theirs = self._finite(config, key), self._finite(base, key)
         return {seed: ours[seed] - theirs[seed] for seed in sorted(ours.keys() & theirs.keys())}
 
-    def worse(self, config, base="dense"):
-        """Returns how much worse it is than the base, or None if no seed is paired."""
+    @property
+    def base(self):
+        return base_of(self.rate)
+
+    def worse(self, config, base):
+        """Returns how much worse it is than another one, or None if no seed is paired."""
         found = self.differences("score", config, base)
         if not found:
             return None
@@ -115,8 +119,8 @@ class Group:
         losses = self._finite(config, "train_loss").values()
         return Line(config, len(rows), len(rows) - len(scores),
                     statistics.fmean(scores) if scores else None,
-                    None if config == "dense" else self.worse(config),
-                    None if config in ("dense", "dgc") else self.worse(config, "dgc"),
+                    None if config == self.base else self.worse(config, self.base),
+                    None if config in (self.base, "dgc") else self.worse(config, "dgc"),
                     statistics.fmean(losses) if losses else None,
                     statistics.fmean(row["dense"] / row["sent"] for row in rows.values()))
 
@@ -147,4 +151,4 @@ def groups_of(rows):
              for density, steps in sorted(places, key=lambda place: (-place[0], place[1]))
              for model in MODELS for rate in reversed(RATES)]
     # Dense runs of 1,000 steps belong to two groups, and make none by themselves.
-    return [group for group in found if any(line.config != "dense" for line in group.lines)]
+    return [group for group in found if any(line.config != group.base for line in group.lines)]

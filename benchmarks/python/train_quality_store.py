@@ -1,7 +1,7 @@
 """The records of train-quality in a file that is complete after each one, and the missing runs."""
 
 from record_file import RecordFile
-from train_quality_grid import CONFIGS, Run, options_of, rate_of
+from train_quality_grid import CONFIGS, Run, described, rate_of
 
 
 def text_of(options):
@@ -33,7 +33,7 @@ class Store:
         """`found`: the measurements, a dictionary."""
         self._file.whole["rows"].append({**run._asdict(), "ranks": self._ranks,
                                          "learning_rate": rate_of(run),
-                                         "options": text_of(options_of(run)), **found})
+                                         "options": text_of(described(run)), **found})
         self._file.write()
 
     def set_targets(self, targets):
@@ -51,7 +51,7 @@ def _check_current(row):
     run = _run_of(row)
     if run.config not in CONFIGS:
         raise ValueError(f"its configuration {run.config!r} is not known")
-    now = {"options": text_of(options_of(run)), "learning_rate": rate_of(run)}
+    now = {"options": text_of(described(run)), "learning_rate": rate_of(run)}
     for key, value in now.items():
         if row[key] != value:
             raise ValueError(f"its {run.config} on {run.model} was run with {key} {row[key]}, which "

@@ -64,7 +64,7 @@ def _cell(group, config, seeds):
     line = group.line(config)
     if line is None:
         return ""
-    if config == "dense":
+    if config == group.base:
         return _number(line.score, 2 if MODELS[group.model].is_accuracy else 3)
     if line.diverged:
         return f"{line.diverged} of {line.seeds} diverged"

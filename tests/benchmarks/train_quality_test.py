@@ -14,7 +14,7 @@ import torch  # noqa: E402
 
 import train_quality  # noqa: E402
 from train_quality_grid import (  # noqa: E402
-    CONFIGS, MODELS, STUDIES, Run, grid, options_of, rate_of)
+    CONFIGS, MODELS, STUDIES, Run, base_of, grid, options_of, rate_of)
 from train_quality_models import TASKS, generator_of  # noqa: E402
 from train_quality_report import TrainQualityReport  # noqa: E402
 from train_quality_statistics import Group, Interval  # noqa: E402
@@ -109,6 +109,15 @@ class Groups(unittest.TestCase):
         self.assertIn("| no-correction - no-masking | -0.100 ± 0.000 |", report.markdown())
 
 
+    def test_adam_s_configurations_are_compared_with_dense_adam(self):
+        rows = {**rows_of("demo", "dense-adamw", 1.0, 1000, "tuned", [2.0, 3.0]),
+                **rows_of("demo", "outer-int8", 1.0, 1000, "tuned", [2.1, 3.1])}
+        group = Group("demo", 0.001, 1000, "tuned", rows)
+        self.assertIsNone(group.line("dense-adamw").worse)
+        self.assertAlmostEqual(group.line("outer-int8").worse.mean, 4.0)  # 0.1 of 2.5.
+        self.assertIn("| outer-int8 | +4.00 ± 0.00 |", TrainQualityReport(rows).markdown())
+
+
 class Summaries(unittest.TestCase):
     def test_models_and_rates_stand_side_by_side(self):
         rows = {}
@@ -156,7 +165,7 @@ class Grid(unittest.TestCase):
         runs = grid(2)
         self.assertEqual(len(set(runs)), len(runs))
         for run in runs:
-            self.assertIn(run._replace(config="dense", density=1.0), runs)
+            self.assertIn(run._replace(config=base_of(run.rate), density=1.0), runs)
 
     def test_lengths_are_of_a_steps_times_density_of_1_and_10(self):
         for study in STUDIES.values():
@@ -181,8 +190,8 @@ class Grid(unittest.TestCase):
 
     def test_the_model_that_clips_clips_everywhere_but_in_gradient_dropping(self):
         for config in CONFIGS:
-            if not CONFIGS[config].is_uncompressed:  # Those clip the average, in the benchmark.
-                for model in MODELS:
+            if not CONFIGS[config].clips_outside:  # Those clip outside of Weir, in the benchmark.
+                for model in ("digits", "lstm", "demo"):
                     clips = "clip_norm" in options_of(Run(model, config, 0.01, "low", 100, 1))
                     self.assertEqual(clips, model == "lstm" and config != "gradient-dropping")
 

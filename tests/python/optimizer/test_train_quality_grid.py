@@ -1,5 +1,6 @@
 """Every configuration of the benchmark train-quality is one that Weir takes."""
 
+import contextlib
 import pathlib
 import sys
 
@@ -30,14 +31,17 @@ def test_a_configuration_takes_steps(rank, name):
         optimizer = make_optimizer(net, run)
         for step in range(3):
             optimizer.zero_grad()
-            with optimizer.looking_ahead():
+            with contextlib.nullcontext() if CONFIGS[name].outer is not None else optimizer.looking_ahead():
                 loss_of(net, step, rank).backward()
             optimizer.step()
+        if CONFIGS[name].outer is not None:
+            optimizer.synchronize()
         assert_replicas_are_equal(net)
 
 
 def test_what_a_study_compares_with_is_in_it():
     for study in STUDIES.values():
-        assert "dense" in study.configs
         if any(CONFIGS[name].adam for name in study.configs):
             assert "dense-adamw" in study.configs
+        if any(not CONFIGS[name].adam for name in study.configs):
+            assert "dense" in study.configs

@@ -1,5 +1,7 @@
 """Outer: local steps and rounds, against the algorithm in one process."""
 
+import warnings
+
 import pytest
 import torch
 
@@ -76,13 +78,14 @@ def test_synchronize_ends_rounds_under_way(rank):
 
 def test_only_rounds_are_exchanged(rank):
     net = model()
-    optimizer = hvd.Outer(INNER["sgd"](net.parameters()), every=4, compression="fp16")
-    train(net, optimizer, rank, range(3))
-    assert optimizer.step_report is None
-    train(net, optimizer, rank, range(3, 4))
-    assert optimizer.step_report.step == 0
-    train(net, optimizer, rank, range(4, 8))
-    assert optimizer.step_report.step == 1
+    optimizer = hvd.Outer(INNER["sgd"](net.parameters()), every=4, fragments=2, compression="fp16")
+    steps = []
+    for step in range(9):
+        train(net, optimizer, rank, [step])
+        steps.append([report.step for report in optimizer.round_reports])
+    assert steps == [[], [0], [], [0], [], [1], [], [1], []]
+    optimizer.synchronize()
+    assert [report.step for report in optimizer.round_reports] == [2, 2]
 
 
 def test_half_precision_parameters_that_do_not_move_stay_where_they_are():
@@ -171,6 +174,17 @@ def test_a_loss_scale_changes_nothing(rank):
 def test_arguments_without_meaning_are_named(wrong, message):
     with pytest.raises(ValueError, match=message):
         hvd.Outer(torch.optim.SGD(model().parameters(), lr=0.1), **wrong)
+
+
+def test_patterns_are_matched_with_the_parameters_of_all_fragments(rank):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        hvd.Outer(INNER["sgd"](model().parameters()), every=4, fragments=2,
+                  compression={"compressor": "int8", "compressor[*parameter0]": "dense"})
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        hvd.Outer(INNER["sgd"](model().parameters()), compression={"compressor": "int8", "ef[nobody]": "none"})
+    assert len([one for one in seen if "nobody" in str(one.message)]) == (rank == 0)
 
 
 def test_what_is_no_optimizer_or_wrapped_already_is_refused():

@@ -1,7 +1,7 @@
 """Parameters of a DistributedOptimizer with compression options of their own, by their names."""
 
 import warnings
-from typing import Any, Dict
+from typing import Any, Dict, List
 
 from weir import _job
 from weir.torch._compression.options import Options
@@ -34,11 +34,22 @@ def patterns(options: Options) -> Dict[str, str]:
     return {key: value for key, value in options.items() if "[" in key}
 
 
+def unmatched(optimizer: Any, names: List[str], kind: str) -> str:
+    """Describes patterns of the optimizer's options that match none of the names; empty: each matches one.
+
+    Raises ValueError for such patterns under strict settings.
+    """
+    found: str = optimizer._weir_tensor_options.check_matches(names, kind, _job.engine().strict)
+    return found
+
+
 def warn(optimizer: Any) -> None:
     """Warns, on one rank, about the parameters that were just adopted.
 
     Raises ValueError under strict settings for patterns that match none of them.
     """
+    if not optimizer._weir_is_the_program_s:
+        return
     kind = type(optimizer).__name__
     adopted = [slot for slot in optimizer._weir_slots.values()
                if slot.adoption == optimizer._weir_adoptions]
@@ -46,8 +57,7 @@ def warn(optimizer: Any) -> None:
     found = [f"Weir takes over from {kind}: {values}. The learning rate stays the optimizer's."
              for values in taken if values]
     if optimizer._weir_adoptions == 1:
-        found.append(optimizer._weir_tensor_options.check_matches(
-            [slot.name for slot in adopted], kind, _job.engine().strict))
+        found.append(unmatched(optimizer, [slot.name for slot in adopted], kind))
     if _job.rank() == optimizer._weir_process_set.ranks[0]:
         for text in filter(None, found):
             warnings.warn(text, stacklevel=5)

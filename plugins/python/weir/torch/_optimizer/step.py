@@ -46,6 +46,7 @@ class Distributed(_Wrapped):
     _weir_late_pass_text = _LATE_PASS
     _weir_finishes_in_backward = True  # Where nothing speaks against it.
     _weir_by_priority = False  # What the next forward pass needs first comes first.
+    _weir_is_the_program_s = True  # It is told what becomes of its optimizer.
     _weir_saves_marks = False  # Entries without content (registration.mark_state).
     _weir_left_out: FrozenSet[torch.Tensor] = frozenset()  # Parameters that nobody exchanges.
 

@@ -1,5 +1,6 @@
 """The steps of an optimizer between which ranks rarely agree: the class put before its own."""
 
+import warnings
 from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Set
 
 import torch
@@ -7,7 +8,7 @@ import torch
 from weir import _job
 from weir._process_sets import ProcessSet
 from weir.torch._ops.objects import broadcast_object
-from weir.torch._optimizer import load_in_place
+from weir.torch._optimizer import load_in_place, options_by_name
 from weir.torch._outer.fragment import Fragment, Named, split
 
 if TYPE_CHECKING:  # The class it is mixed into.
@@ -42,6 +43,7 @@ class LocalSteps(_Wrapped):
         self._weir_fragments: List[Fragment] = []
         self._weir_known: Set[torch.Tensor] = set()  # Parameters of fragments.
         self._weir_steps = 0
+        self._weir_reports: List[Any] = []
         self._weir_has_started = False
         self._weir_frozen: List[torch.Tensor] = []
         self._weir_adopt(rounds.fragments)
@@ -59,6 +61,10 @@ class LocalSteps(_Wrapped):
         rounds = self._weir_rounds
         made = [Fragment(part, rounds.outer_lr, rounds.outer_momentum, rounds.compression, self._weir_process_set)
                 for part in split(fresh, fragments)]
+        if not self._weir_fragments:
+            text = options_by_name.unmatched(made[0].optimizer, [name for name, _ in fresh], type(self).__name__)
+            if text and _job.rank() == self._weir_process_set.ranks[0]:
+                warnings.warn(text, stacklevel=4)
         self._weir_fragments.extend(made)
         self._weir_known.update(parameter for _, parameter in fresh)
         # A rank that is new in an elastic job makes its optimizer while the others train; it is given a state.
@@ -84,13 +90,14 @@ class LocalSteps(_Wrapped):
             self._weir_adopt(1)
         result = self._weir_local_step(closure)
         self._weir_steps += 1
+        self._weir_reports.clear()
         for number, fragment in enumerate(self._weir_fragments):
             if self._weir_steps - fragment.begun_at >= self._weir_rounds.overlap:
-                fragment.finish()
+                self._weir_finish(fragment)
             if self._weir_is_due(number):
                 fragment.begin(self._weir_steps)
                 if self._weir_rounds.overlap == 0:
-                    fragment.finish()
+                    self._weir_finish(fragment)
         return result
 
     def _weir_is_due(self, number: int) -> bool:
@@ -116,20 +123,25 @@ class LocalSteps(_Wrapped):
     def synchronize(self) -> None:
         """Ends with equal parameters on all ranks, by a round of what has not been exchanged. Collective.
         Call it before the model is saved or judged; without it each rank has its own."""
+        self._weir_reports.clear()
         for fragment in self._weir_fragments:
-            fragment.finish()
+            self._weir_finish(fragment)
         fresh = [fragment for fragment in self._weir_fragments if fragment.begun_at != self._weir_steps]
         for fragment in fresh:
             fragment.begin(self._weir_steps)
         for fragment in fresh:
+            self._weir_finish(fragment)
+
+    def _weir_finish(self, fragment: Fragment) -> None:
+        if fragment.is_under_way:
             fragment.finish()
+            self._weir_reports.append(fragment.optimizer.step_report)
 
     @property
-    def step_report(self) -> Any:
-        """Returns the engine's report of the last round, or None before the first."""
-        reports = [fragment.optimizer.step_report for fragment in
-                   sorted(self._weir_fragments, key=lambda one: one.begun_at) if fragment.begun_at]
-        return reports[-1] if reports else None
+    def round_reports(self) -> List[Any]:
+        """Returns the engine's reports of the rounds that the last ``step()`` or ``synchronize()`` has ended;
+        none after most steps."""
+        return list(self._weir_reports)
 
     # --- state ---
 

@@ -14,6 +14,7 @@ from weir.torch._optimizer.wrapping import exchanging
 class OuterSteps(Distributed):
     """A DistributedOptimizer whose gradients come from no backward pass."""
 
+    _weir_is_the_program_s = False
     _weir_is_under_way = False  # All gradients were sent off; step() waits for them.
 
     def begin_step(self) -> None:

@@ -148,6 +148,7 @@ CONFIGS = {
                              sparse=False, adam=True),
     "outer-fp16": _outer("AdamW with local steps, a round every 30", {"compressor": "fp16"}),
     "outer-int8": _outer("the same, rounds in 8 bits", _INT8),
+    "outer-published": _outer("the same, outer momentum 0.9", _INT8, outer_momentum=0.9),
     "outer-mean": _outer("the same, and parameters are averaged alone (local SGD's rounds)",
                          _INT8, outer_lr=1.0, outer_momentum=0.0),
     "outer-overlap": _outer("the same as outer-int8, rounds beside the next 5 steps, of 3 fragments in turn",

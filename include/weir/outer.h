@@ -17,7 +17,7 @@ namespace weir {
 struct OuterOptions {
   int every = 30;              ///< Steps between two rounds of a parameter; at least 1.
   float learning_rate = 0.7f;  ///< Of the outer SGD; above 0.
-  float momentum = 0.9f;       ///< Of the outer SGD, Nesterov's. Rate 1 and momentum 0: local SGD.
+  float momentum = 0.5f;       ///< Of the outer SGD, Nesterov's. Rate 1 and momentum 0: local SGD.
   /// For what is exchanged, as OptimizerOptions::compression.
   std::map<std::string, std::string> compression = {{"compressor", "fp16"}};
   int fragments = 1;           ///< Parts of the model, whose rounds begin one after the other.

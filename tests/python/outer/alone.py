@@ -6,7 +6,7 @@ import torch
 class Alone:
     """Trains one model for each rank. `parts`: the numbers of the parameters of each fragment."""
 
-    def __init__(self, nets, optimizers, every, parts, overlap=0, outer_lr=0.7, outer_momentum=0.9):
+    def __init__(self, nets, optimizers, every, parts, overlap=0, outer_lr=0.7, outer_momentum=0.5):
         self.nets, self.optimizers = nets, optimizers
         self.every, self.parts, self.overlap = every, parts, overlap
         self.outer_lr, self.outer_momentum = outer_lr, outer_momentum

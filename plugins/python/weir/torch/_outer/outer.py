@@ -11,7 +11,7 @@ from weir.torch._outer.local_steps import LocalSteps, Rounds
 
 
 def Outer(optimizer: torch.optim.Optimizer, named_parameters: Optional[Iterable[Tuple[str, torch.Tensor]]] = None,
-          every: int = 30, compression: Any = "fp16", outer_lr: float = 0.7, outer_momentum: float = 0.9,
+          every: int = 30, compression: Any = "fp16", outer_lr: float = 0.7, outer_momentum: float = 0.5,
           fragments: int = 1, overlap: int = 0, process_set: Any = global_process_set) -> torch.optim.Optimizer:
     """Returns the optimizer, as an instance of a class below its own, whose ``step()`` is each rank's own.
     After ``every`` steps the ranks exchange how far each has gone, and an outer SGD with Nesterov's momentum
@@ -23,7 +23,8 @@ def Outer(optimizer: torch.optim.Optimizer, named_parameters: Optional[Iterable[
     every: steps between two rounds. 1 / every of the bytes of an exchange in each step travel.
     compression: as DistributedOptimizer takes it, for what is exchanged. ``dgc`` takes over the outer
         momentum, and its steps (warm-up, ``steps=``) are rounds.
-    outer_lr, outer_momentum: of the outer SGD. 1 and 0 are plain averaging (local SGD).
+    outer_lr, outer_momentum: of the outer SGD. 1 and 0 are plain averaging (local SGD). The momentum of
+        publications, 0.9, is for many local steps at a small learning rate.
     fragments: parts of the model, whose rounds begin one after the other, every / fragments steps apart
         (streaming DiLoCo: Douillard et al., 2025), so that less travels at once.
     overlap: steps that each rank takes while a round is under way, fewer than ``every``; 0: it waits. What a

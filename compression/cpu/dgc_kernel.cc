@@ -25,8 +25,8 @@ struct Updated {
   M finite;
 };
 
-/// ToSend for a vector: multiply and add separately, never fused.
-HWY_INLINE V ToSendVector(float tail, V u, V v) {
+/// WithTail for a vector: multiply and add separately, never fused.
+HWY_INLINE V WithTailVector(float tail, V u, V v) {
   return hn::Add(v, hn::Mul(hn::Set(D(), tail), u));
 }
 
@@ -45,7 +45,7 @@ class FromGradient {
     V u = hn::Zero(d);
     const V v = hn::Add(hn::LoadU(d, step_.v + i), Direction(i, g, u));
     hn::StoreU(v, d, step_.new_v + i);
-    return {kTail ? ToSendVector(step_.tail, u, v) : v, finite};
+    return {kTail ? WithTailVector(step_.tail, u, v) : v, finite};
   }
 
   /// Updates one entry; counts it into `not_finite`.
@@ -58,7 +58,7 @@ class FromGradient {
     const float direction = AdvanceMomentum(kMomentum, step_.m, finite ? scaled : 0.0f, u);
     if (kHasMomentum) step_.new_u[i] = u;
     const float v = step_.new_v[i] = step_.v[i] + direction;
-    return kTail ? ToSend(step_.tail, u, v) : v;
+    return kTail ? WithTail(step_.tail, u, v) : v;
   }
 
  private:
@@ -90,10 +90,10 @@ class AsTheyAre {
     const V v = hn::LoadU(d, from_.v + i);
     const M all = hn::FirstN(d, hn::Lanes(d));
     if constexpr (!kTail) return {v, all};
-    return {ToSendVector(from_.tail, hn::LoadU(d, from_.u + i), v), all};
+    return {WithTailVector(from_.tail, hn::LoadU(d, from_.u + i), v), all};
   }
   HWY_INLINE float Entry(std::size_t i, std::uint64_t&) const {
-    return kTail ? ToSend(from_.tail, from_.u[i], from_.v[i]) : from_.v[i];
+    return kTail ? WithTail(from_.tail, from_.u[i], from_.v[i]) : from_.v[i];
   }
 
  private:

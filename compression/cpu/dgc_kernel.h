@@ -34,7 +34,7 @@ std::uint64_t Accumulate(const Accumulation& step, std::size_t begin, std::size_
 std::uint64_t AccumulateAndCollect(const Accumulation& step, std::size_t begin, std::size_t end,
                                    CandidateList& candidates);
 
-/// What entries are collected by: ToSend.
+/// What entries are collected by: WithTail.
 struct Collected {
   const float* u = nullptr;  ///< Used where `tail` is not 0.
   const float* v = nullptr;

@@ -141,13 +141,13 @@ void DgcStep::AccumulateCandidates(const Accumulation& step, std::size_t k, floa
 void DgcStep::CollectAll() {
   candidates_ = 0;
   is_all_ = true;
-  sources_.assign(1, WhatAllSend());
+  sources_.assign(1, AllTotals());
 }
 
-std::span<const float> DgcStep::WhatAllSend() {
+std::span<const float> DgcStep::AllTotals() {
   if (tail() == 0.0f) return v_;
   totals_.resize(v_.size());
-  for (std::size_t i = 0; i < totals_.size(); ++i) totals_[i] = ToSendOf(i);
+  for (std::size_t i = 0; i < totals_.size(); ++i) totals_[i] = TotalOf(i);
   return totals_;
 }
 
@@ -161,12 +161,19 @@ void DgcStep::SetSourcesToCandidates() {
 void DgcStep::TakeCollected(std::size_t k, std::uint32_t kth, std::size_t ties) {
   selection_.Begin(k, kth, ties);
   if (is_all_) {
-    return selection_.TakeFrom(sources_[0],
-                               [](std::size_t i) { return static_cast<std::uint32_t>(i); });
+    selection_.TakeFrom(sources_[0], [](std::size_t i) { return static_cast<std::uint32_t>(i); });
+  } else {
+    for (const Part& part : parts_) {
+      const std::span<const std::uint32_t> indices = part.candidates.indices();
+      selection_.TakeFrom(part.candidates.values(), [&](std::size_t i) { return indices[i]; });
+    }
   }
-  for (const Part& part : parts_) {
-    const std::span<const std::uint32_t> indices = part.candidates.indices();
-    selection_.TakeFrom(part.candidates.values(), [&](std::size_t i) { return indices[i]; });
+  if (sent_tail() == tail()) return;
+  const std::span<const std::uint32_t> indices = selection_.indices();
+  const std::span<float> values = selection_.values();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    // One whose tail is not finite stays so, to be cleared.
+    if (IsFinite(values[i])) values[i] = WithTail(sent_tail(), u_[indices[i]], v_[indices[i]]);
   }
 }
 
@@ -186,7 +193,7 @@ RadixSelect::Result DgcStep::SelectAmongCandidates(const Accumulation& step, std
   if (CountCandidates() < k) {
     ++rereads_;
     if (remembered) {
-      threshold = SampledThreshold(k, [&](std::size_t i) { return ToSendOf(i); });
+      threshold = SampledThreshold(k, [&](std::size_t i) { return TotalOf(i); });
       CollectAgain(k, threshold);
     }
     // At threshold 0 every entry is a candidate.
@@ -224,7 +231,7 @@ float DgcStep::ThresholdAhead(const Accumulation& step, std::size_t k) {
     float u = rule_.momentum == Momentum::kNone ? 0.0f : u_[i];
     const float v =
         v_[i] + AdvanceMomentum(rule_.momentum, rule_.m, IsFinite(scaled) ? scaled : 0.0f, u);
-    return ToSend(step.tail, u, v);
+    return WithTail(step.tail, u, v);
   });
 }
 

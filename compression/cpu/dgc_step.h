@@ -27,8 +27,8 @@ struct DgcRule {
 /// One rank's DGC steps of one tensor (Lin et al., ICLR 2018, algorithm 4), in one
 /// pass over gradient, u and v: 20 bytes an entry. Candidates are the entries that
 /// reach a threshold kept from the last step. The selection is always exactly the K
-/// largest magnitudes of ToSend, ties to the lower index: too many candidates are compacted on
-/// the way, too few cost one more read of v. Results do not depend on the pool, the
+/// largest magnitudes of v with the tail of u, ties to the lower index: too many candidates are
+/// compacted on the way, too few cost one more read of v. Results do not depend on the pool, the
 /// instruction set or earlier thresholds.
 ///
 /// The caller owns u and v, which move by Use and WriteTo alone; u is empty with Momentum::kNone.
@@ -44,8 +44,9 @@ class DgcStep {
   void Select(std::span<const float> gradient, float gradient_scale, std::size_t k,
               ThreadPool* pool = nullptr);
 
-  /// TailOf, with the present momentum; 0 without any.
+  /// TailOf and SentTailOf, with the present momentum; 0 without any.
   float tail() const { return u_.empty() ? 0.0f : TailOf(rule_.masking, rule_.m); }
+  float sent_tail() const { return u_.empty() ? 0.0f : SentTailOf(rule_.masking, rule_.m); }
   /// Changes the momentum of the steps to come.
   void set_momentum(float m) { rule_.m = m; }
   /// Makes these u and v.
@@ -80,7 +81,7 @@ class DgcStep {
   /// Takes the values of the selected entries out of v, and masks u there (FactorMasking). `pool`,
   /// if any, shares the work.
   void Settle(ThreadPool* pool = nullptr) {
-    masking_.Settle(selection_.indices(), selection_.values(), tail(), pool);
+    masking_.Settle(selection_.indices(), selection_.values(), sent_tail(), pool);
   }
   /// Puts back what the last Settle changed; no effect if that was done already.
   void Undo() { masking_.Undo(); }
@@ -116,10 +117,10 @@ class DgcStep {
   void AccumulateCandidates(const Accumulation& step, std::size_t k, float threshold);
   void SetSourcesToCandidates();
   void UseNext();
-  /// ToSend of all entries: v itself, or totals_.
-  std::span<const float> WhatAllSend();
-  float ToSendOf(std::size_t i) const { return u_.empty() ? v_[i] : ToSend(tail(), u_[i], v_[i]); }
-  /// Selects k of the collected entries.
+  /// What all entries are selected by: v itself, or totals_.
+  std::span<const float> AllTotals();
+  float TotalOf(std::size_t i) const { return u_.empty() ? v_[i] : WithTail(tail(), u_[i], v_[i]); }
+  /// Selects k of the collected entries; their values become what is sent.
   void TakeCollected(std::size_t k, std::uint32_t kth, std::size_t ties);
   std::size_t CountCandidates() const;
   void CollectAgain(std::size_t k, float threshold);
@@ -142,7 +143,7 @@ class DgcStep {
   std::vector<float> samples_;
   std::vector<std::span<const float>> sources_;  ///< Collected entries: candidates, or all.
   bool is_all_ = false;                          ///< They are all.
-  std::vector<float> totals_;                    ///< ToSend of each entry, where that is not v.
+  std::vector<float> totals_;                    ///< v with the tail, where entries have one.
 
   ExactK selection_;
   FactorMasking masking_;

@@ -44,7 +44,7 @@ void FactorMasking::SettleRange(std::span<const float> values, float tail, std::
     }
     __builtin_prefetch(&u_[ahead], 1);
     const float u = old_u_[i] = u_[index];
-    const float sent = ToSend(tail, u, v);
+    const float sent = WithTail(tail, u, v);
     if (values[i] == 0.0f && sent != 0.0f) continue;  // It vanished.
     v_[index] = sent - values[i];
     u_[index] = MaskedMomentum(masking_, u, v);

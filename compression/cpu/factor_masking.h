@@ -17,16 +17,16 @@ class FactorMasking {
  public:
   /// The caller owns u and v, which move by Use alone. `u` is empty where there is no momentum.
   FactorMasking(Masking masking, std::span<float> u, std::span<float> v)
-      : masking_(u.empty() ? Masking::kNone : masking), u_(u), v_(v) {}
+      : masking_(u.empty() || KeepsMomentum(masking) ? Masking::kNone : masking), u_(u), v_(v) {}
 
   void Use(std::span<float> u, std::span<float> v) {
     u_ = u;
     v_ = v;
   }
 
-  /// v = ToSend - values at these indices, and u = MaskedMomentum. An entry whose value is 0,
-  /// because rounding made it so, stays as it is: nothing was sent. `tail`: TailOf. `indices` must
-  /// not change until Undo or Forget. `pool`, if any, shares the work.
+  /// v = WithTail - values at these indices, and u = MaskedMomentum. An entry whose value is 0,
+  /// because rounding made it so, stays as it is: nothing was sent. `tail`: SentTailOf. `indices`
+  /// must not change until Undo or Forget. `pool`, if any, shares the work.
   void Settle(std::span<const std::uint32_t> indices, std::span<const float> values, float tail,
               ThreadPool* pool);
   /// Puts back what the last Settle changed; no effect if that was done already.

@@ -21,10 +21,12 @@ std::vector<OptionSpec> DgcSpecs() {
        "own momentum here: give it once, there or here. adam: what accumulates and is sent is the "
        "step that Adam would take on this rank, learning rate included."},
       {"momentum_mu", "0.9", RealRule{0.0, 1.0, false, true}, "Momentum coefficient."},
-      {"momentum_masking", "true", FlagOrChoiceRule{{"ratio", "flush"}},
+      {"momentum_masking", "true", FlagOrChoiceRule{{"ratio", "flush", "auto"}},
        "What becomes of the momentum of entries that were just sent: it is dropped (true, the "
        "paper's momentum factor masking), kept (false), kept by the part that they did not wait "
-       "for (ratio), or sent with them, all that it would still give (flush)."},
+       "for (ratio), sent with them, all that it would still give (flush), or kept, and entries "
+       "are "
+       "selected by what they lead to with it (auto)."},
       {"beta1", "0.9", RealRule{0.0, 1.0, false, true},
        "Decay rate of the first moment with momentum=adam; an Adam optimizer's is taken over."},
       {"beta2", "0.999", RealRule{0.0, 1.0, false, true},
@@ -56,7 +58,8 @@ Masking MaskingOf(const ParsedOptions& options) {
   const std::string& name = options.Choice("momentum_masking");
   if (name == "false") return Masking::kNone;
   if (name == "ratio") return Masking::kRatio;
-  return name == "flush" ? Masking::kFlush : Masking::kAll;
+  if (name == "flush") return Masking::kFlush;
+  return name == "auto" ? Masking::kAuto : Masking::kAll;
 }
 
 std::optional<AdamSettings> AdamOf(const ParsedOptions& options) {
@@ -113,7 +116,8 @@ void RefuseStateType(const ParsedOptions& options) {
   }
   if (const std::string& masking = options.Choice("momentum_masking");
       masking == "ratio" || masking == "flush") {
-    options.Refuse("state_dtype", "needs momentum_masking=true or false, because what " + masking +
+    options.Refuse("state_dtype", "needs momentum_masking=true, false or auto, because what " +
+                                      masking +
                                       " leaves of an entry is not a bf16. Leave one of them out");
   }
   if (SelectsByBucket(options)) {

@@ -52,7 +52,7 @@ __device__ Seen AccumulateTile(const SparseTensor& tensor, const SparseInput& pa
       const float tail = TailOfTensor(tensor);
       if (tail != 0.0f) {
         for (unsigned i = 0; i < kFour; ++i)
-          v[step].x[i] = ToSend(tail, u[step].x[i], v[step].x[i]);
+          v[step].x[i] = WithTail(tail, u[step].x[i], v[step].x[i]);
       }
     }
     seen.marks += tile.Mark(v[step], step);

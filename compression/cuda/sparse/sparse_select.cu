@@ -21,7 +21,7 @@ constexpr unsigned kBinsOf = kLevel == 0 ? 2048 : 1024;
 struct Source {
   const void* values;
   const void* momenta;           ///< Beside the values, of their type; used where `tail` is not 0.
-  float tail;                    ///< See ToSend.
+  float tail;                    ///< See WithTail.
   DType dtype;                   ///< Type of the values.
   const std::uint32_t* indices;  ///< Null where value i is of element first_index + i.
   std::uint32_t first_index;
@@ -29,7 +29,7 @@ struct Source {
 
   __device__ float Value(std::uint32_t i) const {
     const float value = ValueAt(values, i, dtype);
-    return tail == 0.0f ? value : ToSend(tail, ValueAt(momenta, i, dtype), value);
+    return tail == 0.0f ? value : WithTail(tail, ValueAt(momenta, i, dtype), value);
   }
 };
 
@@ -127,7 +127,7 @@ __device__ void Gather(const SparseBucketView& bucket, const Run& run) {
         bucket.scratch.candidate_indices[to] = static_cast<std::uint32_t>(i);
         const float v = ValueAt(run.tensor.v, i, run.tensor.state);
         bucket.scratch.candidate_values[to] =
-            tail == 0.0f ? v : ToSend(tail, ValueAt(run.tensor.u, i, run.tensor.state), v);
+            tail == 0.0f ? v : WithTail(tail, ValueAt(run.tensor.u, i, run.tensor.state), v);
         ++to;
       }
     }
@@ -260,6 +260,13 @@ __global__ void __launch_bounds__(kThreads) CountWinnersKernel(SparseBucketView 
   if (threadIdx.x == 0) bucket.scratch.run_counts[blockIdx.x] = sum;
 }
 
+/// What an entry sends that was selected by `total`. One that is not finite stays so, to be
+/// cleared.
+__device__ float SentOf(const SparseTensor& tensor, std::uint32_t index, float total) {
+  if (tensor.u == nullptr || tensor.masking != Masking::kAuto || !IsFinite(total)) return total;
+  return ValueAt(tensor.v, index, tensor.state);
+}
+
 /// Writes the winners of a run to their places.
 __global__ void __launch_bounds__(kThreads) TakeWinnersKernel(SparseBucketView bucket) {
   constexpr unsigned kItems = 8;  // A thread's, next to each other, at a time.
@@ -291,10 +298,12 @@ __global__ void __launch_bounds__(kThreads) TakeWinnersKernel(SparseBucketView b
       if (key > kth || (key == kth && Ties(place) < ties)) {
         const std::size_t to =
             std::size_t{run.part.first_winner} + Above(place) + std::min(Ties(place), ties);
-        scratch.winner_indices[to] =
+        const std::uint32_t index =
             source.indices == nullptr ? source.first_index + begin + i : source.indices[begin + i];
-        scratch.winner_values[to] = values[i];
-        if (key < kInfinityKey) largest = std::max(largest, key);
+        const float sent = SentOf(run.tensor, index, values[i]);
+        scratch.winner_indices[to] = index;
+        scratch.winner_values[to] = sent;
+        if (IsFinite(sent)) largest = std::max(largest, MagnitudeKey(sent));
       }
       place += Standing(key, kth);
     }

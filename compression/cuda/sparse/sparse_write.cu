@@ -30,7 +30,7 @@ struct Part {
         indices(bucket.scratch.winner_indices + part.first_winner),
         values(bucket.scratch.winner_values + part.first_winner) {}
 
-  __device__ bool masks() const { return tensor.masking != Masking::kNone && tensor.u != nullptr; }
+  __device__ bool masks() const { return !KeepsMomentum(tensor.masking) && tensor.u != nullptr; }
   __device__ int exponent() const { return ExponentOf(tensor.values, status.largest); }
   __device__ std::size_t index_bytes() const { return MaxIndexBytes(tensor.n, part.k); }
   __device__ bool is_bitmap() const {
@@ -99,7 +99,7 @@ __device__ void Settle(const Part& part, std::size_t i, std::byte* values) {
   }
   const float old_u = ValueAt(u, index, state);
   part.scratch.old_u[logged] = old_u;
-  const float total = ToSend(TailOfTensor(part.tensor), old_u, old_v);
+  const float total = WithTail(SentTailOf(part.tensor.masking, part.tensor.m), old_u, old_v);
   if (sent == 0.0f && total != 0.0f) return;  // Rounding made it 0, so it was not sent.
   SetValue(v, index, state, total - sent);
   SetValue(u, index, state, MaskedMomentum(part.tensor.masking, old_u, old_v));

@@ -14,6 +14,7 @@ DgcReference::DgcReference(Momentum momentum, float m, Masking masking, std::siz
       masking_(masking),
       direction_(n),
       totals_(n),
+      sends_(n),
       keys_(n) {}
 
 void DgcReference::Step(std::span<const float> gradient, float gradient_scale, std::size_t k) {
@@ -41,10 +42,11 @@ void DgcReference::Accumulate(std::span<const float> gradient, float gradient_sc
 
 void DgcReference::Select(std::size_t k) {
   totals_ = v;
-  if (masking_ == Masking::kFlush && !u.empty()) {
+  if (HasTail()) {
     const float tail = m_ / (1.0f - m_);
     for (std::size_t i = 0; i < v.size(); ++i) totals_[i] += tail * u[i];
   }
+  sends_ = masking_ == Masking::kAuto ? v : totals_;
   for (std::size_t i = 0; i < v.size(); ++i) keys_[i] = MagnitudeKey(totals_[i]);
   const auto nth = keys_.begin() + static_cast<std::ptrdiff_t>(k - 1);
   std::nth_element(keys_.begin(), nth, keys_.end(), std::greater<>());
@@ -59,22 +61,21 @@ void DgcReference::Select(std::size_t k) {
     if (key < kth || (key == kth && ties == 0)) continue;
     ties -= key == kth ? 1 : 0;
     indices_.push_back(static_cast<std::uint32_t>(i));
-    values_.push_back(totals_[i]);
+    values_.push_back(IsFinite(totals_[i]) ? sends_[i] : totals_[i]);
   }
 }
 
 void DgcReference::Settle() {
-  const bool flushes = masking_ == Masking::kFlush && !u.empty();
   for (std::size_t i = 0; i < indices_.size(); ++i) {
     const std::uint32_t index = indices_[i];
     if (!IsFinite(values_[i])) {
-      values_[i] = totals_[index] = v[index] = 0.0f;
-      if (!u.empty() && (flushes || !IsFinite(u[index]))) u[index] = 0.0f;
+      values_[i] = sends_[index] = v[index] = 0.0f;
+      if (!u.empty() && (HasTail() || !IsFinite(u[index]))) u[index] = 0.0f;
     }
     const float waited = v[index];
-    if (values_[i] == 0.0f && totals_[index] != 0.0f) continue;  // Rounding left nothing to send.
-    v[index] = totals_[index] - values_[i];
-    if (u.empty() || masking_ == Masking::kNone) continue;
+    if (values_[i] == 0.0f && sends_[index] != 0.0f) continue;  // Rounding left nothing to send.
+    v[index] = sends_[index] - values_[i];
+    if (u.empty() || masking_ == Masking::kNone || masking_ == Masking::kAuto) continue;
     if (masking_ != Masking::kRatio) {
       u[index] = 0.0f;
     } else if (std::abs(u[index]) < std::abs(waited)) {

@@ -26,6 +26,9 @@ class DgcReference {
   std::vector<float> v;
 
  private:
+  bool HasTail() const {
+    return !u.empty() && (masking_ == Masking::kFlush || masking_ == Masking::kAuto);
+  }
   void Accumulate(std::span<const float> gradient, float gradient_scale);
   void Select(std::size_t k);
   void Settle();
@@ -34,7 +37,8 @@ class DgcReference {
   float m_;
   Masking masking_;
   std::vector<float> direction_;
-  std::vector<float> totals_;  ///< What entries would send.
+  std::vector<float> totals_;  ///< What entries are selected by.
+  std::vector<float> sends_;   ///< What they would send.
   std::vector<std::uint32_t> keys_;
   std::vector<std::uint32_t> indices_;
   std::vector<float> values_;

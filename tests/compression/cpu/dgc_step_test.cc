@@ -141,7 +141,7 @@ TEST_P(DgcStepTest, EqualsTheReferenceWithoutMaskingAndWithAScale) {
 }
 
 TEST_P(DgcStepTest, EqualsTheReferenceWithEachMasking) {
-  for (const Masking masking : {Masking::kRatio, Masking::kFlush}) {
+  for (const Masking masking : {Masking::kRatio, Masking::kFlush, Masking::kAuto}) {
     for (const Momentum momentum : {Momentum::kNone, Momentum::kVanilla, Momentum::kNesterov}) {
       for (const std::size_t n : {1, 17, 4097, 300001}) {
         for (const double density : {0.001, 0.05, 0.5}) {

@@ -58,6 +58,13 @@ TEST(FactorMasking, FlushesWhatTheMomentumWouldStillGive) {
   EXPECT_EQ(tensor.u, Floats({1, 0, 3, 4}));
 }
 
+TEST(FactorMasking, KeepsTheMomentumThatEntriesWereSelectedBy) {
+  Tensor tensor(Masking::kAuto);
+  tensor.masking.Settle(kSent, Floats{20, 39}, 0.0f, nullptr);
+  EXPECT_EQ(tensor.v, Floats({10, 0, 30, 1}));
+  EXPECT_EQ(tensor.u, Floats({1, 2, 3, 4}));
+}
+
 TEST(FactorMasking, NeedsNoMomentum) {
   Tensor tensor(Masking::kAll, {});
   tensor.masking.Settle(kSent, Floats{20, 40}, 0.0f, nullptr);

@@ -86,14 +86,14 @@ TEST(DgcIdentities, 2_EverythingSentWithMaskingIsSgdWithoutMomentum) {
   }
 }
 
-/// Flushing loses no momentum: a gradient gives 1 / (1 - m) of itself in all, as in dense momentum
-/// SGD, of which a part is sent, a part waits in v, and u gives the rest.
-TEST(DgcIdentities, FlushedMomentumIsConserved) {
+/// Flushing and keeping lose no momentum: a gradient gives 1 / (1 - m) of itself in all, as in
+/// dense momentum SGD, of which a part is sent, a part waits in v, and u gives the rest.
+void ExpectMomentumIsConserved(Masking masking) {
   const std::size_t n = 2000;
   for (const ValueType type : test::kAllValueTypes) {
     for (const Momentum momentum : kBoth) {
       std::mt19937 random(kSeed);
-      auto ranks = MakeRanks(1, n, momentum, Masking::kFlush, type);
+      auto ranks = MakeRanks(1, n, momentum, masking, type);
       std::vector<double> given(n), sent(n);
       for (int t = 0; t < 200; ++t) {
         const auto gradients = NormalGradients(1, n, random);
@@ -109,6 +109,12 @@ TEST(DgcIdentities, FlushedMomentumIsConserved) {
         }
       }
     }
+  }
+}
+
+TEST(DgcIdentities, MomentumThatIsFlushedOrKeptIsConserved) {
+  for (const Masking masking : {Masking::kFlush, Masking::kNone, Masking::kAuto}) {
+    ExpectMomentumIsConserved(masking);
   }
 }
 

@@ -131,6 +131,11 @@ CONFIGS = {
                            _dgc(momentum_masking=False, look_ahead=1)),
     "dgc-unmasked-2bit": Config("the same, values of 2 bits",
                                 _dgc(momentum_masking=False, look_ahead=1, values="int2")),
+    "dgc-masking-auto": Config("dgc, momentum_masking=auto", _dgc(momentum_masking="auto")),
+    "dgc-masking-auto-look-ahead": Config("the same, with look-ahead",
+                                          _dgc(momentum_masking="auto", look_ahead=1)),
+    "dgc-flush": Config("dgc, momentum_masking=flush", _dgc(momentum_masking="flush")),
+    "dgc-ratio": Config("dgc, momentum_masking=ratio", _dgc(momentum_masking="ratio")),
     "dgc-bf16-state": Config("dgc, momentum and velocity kept as bf16", _dgc(state_dtype="bf16")),
     "dgc-unmasked-bf16-state": Config(
         "dgc-unmasked, momentum and velocity kept as bf16",

@@ -269,9 +269,10 @@ TEST(Settings, TheReferencePageIsTheTable) {
   std::stringstream page;
   page << file.rdbuf();
   if (page.str() == SettingsReference()) return;
-  std::ofstream("settings.md") << SettingsReference();
-  FAIL() << TreePath("docs/reference/settings.md")
-         << " is out of date; the new text is in ./settings.md, copy it there";
+  const std::string written = testing::TempDir() + "settings.md";
+  std::ofstream(written) << SettingsReference();
+  FAIL() << TreePath("docs/reference/settings.md") << " is out of date; the new text is in "
+         << written << ", copy it there";
 }
 
 TEST(Settings, WhatAProgramFillsInIsCheckedLikeAVariable) {

@@ -15,9 +15,10 @@ TEST(CompressionReference, ThePageIsWhatTheCompressorsDeclare) {
   page << file.rdbuf();
   const std::string expected = CompressionReference(ListCompressors());
   if (page.str() == expected) return;
-  std::ofstream("compression.md") << expected;
-  FAIL() << TreePath("docs/reference/compression.md")
-         << " is out of date; the new text is in ./compression.md, copy it there";
+  const std::string written = testing::TempDir() + "compression.md";
+  std::ofstream(written) << expected;
+  FAIL() << TreePath("docs/reference/compression.md") << " is out of date; the new text is in "
+         << written << ", copy it there";
 }
 
 }  // namespace

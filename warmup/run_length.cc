@@ -12,10 +12,8 @@ constexpr double kFewSends = 3.0;
 constexpr double kLowest = 0.001;
 constexpr double kHighest = 0.25;
 
-/// Returns nothing where an entry is sent often enough. Masking drops most of the momentum of
-/// entries that are sent often: one of three models was farther behind at 1 % than at 0.1 %
-/// (docs/benchmarks/train-quality.md), and close to dense without masking. `was`: "is" or
-/// "was"; `advice`: about the density.
+/// Returns nothing where an entry is sent often enough. `was`: "is" or "was"; `advice`: about the
+/// density.
 std::string Warning(const std::string& owner, std::int64_t steps, double density, const char* was,
                     const std::string& advice) {
   const double sends = static_cast<double>(steps) * density;
@@ -23,7 +21,7 @@ std::string Warning(const std::string& owner, std::int64_t steps, double density
   return fmt::format(
       "the run {0} short for '{1}': in {2} steps at density {3:.2g} an entry {0} sent {4:.2g} "
       "times, and below {5:.2g} times training stays clearly behind dense training. Give "
-      "density=auto {6}, with dgc momentum_masking=false too, or make more steps",
+      "density=auto {6}, or make more steps",
       was, owner, steps, density, sends, kFewSends, advice);
 }
 

@@ -79,6 +79,10 @@ def _biases_dense(options):
     return {**options, "min_elements": 1024, "compressor[*bias*]": "dense"}
 
 
+def _paper(**more):
+    return _dgc(momentum_masking=True, **more)
+
+
 def _other(**options):
     return lambda density, steps: _biases_dense(options)
 
@@ -99,7 +103,7 @@ _INT8 = _biases_dense({"compressor": "int8", "ef": "vanilla"})
 
 CONFIGS = {
     "dense": Config("momentum SGD", lambda density, steps: {"compressor": "dense"}, sparse=False),
-    "dgc": Config("Deep Gradient Compression, warm-up over a tenth of the steps", _dgc()),
+    "dgc": Config("Deep Gradient Compression as in the paper, warm-up over a tenth of the steps", _paper()),
     "no-masking": Config("dgc without momentum factor masking", _dgc(momentum_masking=False)),
     "no-correction": Config("dgc without momentum correction: the residual of the gradient is kept, "
                             "momentum follows the exchange (and so nothing is masked)",
@@ -121,12 +125,12 @@ CONFIGS = {
                        sparse=False),
     "dgc-gain": Config("dgc, gain_compensation=true", _dgc(gain_compensation=True)),
     "dgc-auto": Config("dgc, density=auto: ten times the density of the short runs",
-                       lambda density, steps: {**_dgc()(density, steps), "density": "auto",
+                       lambda density, steps: {**_paper()(density, steps), "density": "auto",
                                                "steps": steps}),
-    "dgc-2bit": Config("dgc, values of 2 bits", _dgc(values="int2")),
-    "dgc-one-selection": Config("dgc, one selection over all tensors", _dgc(selection="bucket")),
+    "dgc-2bit": Config("dgc, values of 2 bits", _paper(values="int2")),
+    "dgc-one-selection": Config("dgc, one selection over all tensors", _paper(selection="bucket")),
     "dgc-look-ahead": Config("dgc, gradients at where the residual leads",
-                             _dgc(look_ahead=1)),
+                             _paper(look_ahead=1)),
     "dgc-unmasked": Config("dgc without momentum factor masking, with look-ahead",
                            _dgc(momentum_masking=False, look_ahead=1)),
     "dgc-unmasked-2bit": Config("the same, values of 2 bits",
@@ -136,7 +140,7 @@ CONFIGS = {
                                           _dgc(momentum_masking="auto", look_ahead=1)),
     "dgc-flush": Config("dgc, momentum_masking=flush", _dgc(momentum_masking="flush")),
     "dgc-ratio": Config("dgc, momentum_masking=ratio", _dgc(momentum_masking="ratio")),
-    "dgc-bf16-state": Config("dgc, momentum and velocity kept as bf16", _dgc(state_dtype="bf16")),
+    "dgc-bf16-state": Config("dgc, momentum and velocity kept as bf16", _paper(state_dtype="bf16")),
     "dgc-unmasked-bf16-state": Config(
         "dgc-unmasked, momentum and velocity kept as bf16",
         _dgc(momentum_masking=False, look_ahead=1, state_dtype="bf16")),

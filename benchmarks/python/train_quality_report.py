@@ -7,7 +7,7 @@ from train_quality_grid import MODELS
 from train_quality_statistics import groups_of
 from train_quality_tables import details, summary
 
-HELD = ("dgc", "dgc-unmasked")  # Configurations that must train as well as dense.
+HELD = ("dgc", "dgc-unmasked", "dgc-masking-auto")  # Configurations that must train as well as dense.
 
 
 class TrainQualityReport(Report):

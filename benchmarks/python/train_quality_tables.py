@@ -76,12 +76,13 @@ def _cell(group, config, seeds):
 
 
 def _summary(groups, seeds):
-    """Summarises one density and length."""
+    """Summarises one density and length, of one optimizer."""
     density, steps = groups[0].density, groups[0].steps
+    optimizer = ", AdamW" if groups[0].rate == "tuned" else ""
     groups = sorted(groups, key=lambda group: list(MODELS).index(group.model))
     lines = [[config, *(_cell(group, config, seeds) for group in groups)]
              for config in configs_of(density) if any(group.line(config) for group in groups)]
-    return (f"Density {100 * density:g} %, {steps:,} steps:\n\n"
+    return (f"Density {100 * density:g} %, {steps:,} steps{optimizer}:\n\n"
             + _markdown(["configuration", *map(_column, groups)], lines))
 
 
@@ -103,8 +104,8 @@ def summary(groups):
     seeds = max((line.seeds for group in groups for line in group.lines), default=0)
     places = {}
     for group in groups:
-        places.setdefault((group.density, group.steps), []).append(group)
+        places.setdefault((group.density, group.steps, group.base), []).append(group)
     parts = [_summary(alike, seeds) for alike in places.values()]
     parts += [_order_summary(alike)
-              for (density, _), alike in places.items() if density == 0.01]
+              for (density, _, base), alike in places.items() if density == 0.01 and base == "dense"]
     return "\n\n".join(part for part in parts if part) + "\n"

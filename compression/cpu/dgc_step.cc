@@ -147,7 +147,9 @@ void DgcStep::CollectAll() {
 std::span<const float> DgcStep::AllTotals() {
   if (tail() == 0.0f) return v_;
   totals_.resize(v_.size());
-  for (std::size_t i = 0; i < totals_.size(); ++i) totals_[i] = TotalOf(i);
+  ForEachPart([&](const Part& part) {
+    for (std::size_t i = part.begin; i < part.end; ++i) totals_[i] = TotalOf(i);
+  });
   return totals_;
 }
 

@@ -21,12 +21,12 @@ std::vector<OptionSpec> DgcSpecs() {
        "own momentum here: give it once, there or here. adam: what accumulates and is sent is the "
        "step that Adam would take on this rank, learning rate included."},
       {"momentum_mu", "0.9", RealRule{0.0, 1.0, false, true}, "Momentum coefficient."},
-      {"momentum_masking", "true", FlagOrChoiceRule{{"ratio", "flush", "auto"}},
-       "What becomes of the momentum of entries that were just sent: it is dropped (true, the "
-       "paper's momentum factor masking), kept (false), kept by the part that they did not wait "
-       "for (ratio), sent with them, all that it would still give (flush), or kept, and entries "
-       "are "
-       "selected by what they lead to with it (auto)."},
+      {"momentum_masking", "auto", FlagOrChoiceRule{{"ratio", "flush", "auto"}},
+       "What becomes of the momentum of entries that were just sent: it is kept, and entries are "
+       "selected by what they lead to with it (auto); it is dropped (true, the paper's momentum "
+       "factor masking), kept (false), kept by the part that they did not wait for (ratio), or "
+       "sent with them, all that it would still give (flush). With gain_compensation true is "
+       "meant."},
       {"beta1", "0.9", RealRule{0.0, 1.0, false, true},
        "Decay rate of the first moment with momentum=adam; an Adam optimizer's is taken over."},
       {"beta2", "0.999", RealRule{0.0, 1.0, false, true},
@@ -59,7 +59,8 @@ Masking MaskingOf(const ParsedOptions& options) {
   if (name == "false") return Masking::kNone;
   if (name == "ratio") return Masking::kRatio;
   if (name == "flush") return Masking::kFlush;
-  return name == "auto" ? Masking::kAuto : Masking::kAll;
+  // What the gain makes up for is what masking drops.
+  return name == "auto" && !options.Flag("gain_compensation") ? Masking::kAuto : Masking::kAll;
 }
 
 std::optional<AdamSettings> AdamOf(const ParsedOptions& options) {
@@ -92,12 +93,12 @@ void RefuseIdle(const ParsedOptions& options) {
     options.Refuse("momentum_mu",
                    "has no effect with \"momentum\" = \"none\": leave one of them out");
   }
-  const std::string& masking = options.Choice("momentum_masking");
-  if (options.Flag("gain_compensation") && masking != "true") {
+  if (options.Flag("gain_compensation") && options.Given("momentum_masking") &&
+      MaskingOf(options) != Masking::kAll) {
     options.Refuse("gain_compensation",
                    "makes up for what masking drops, and has no effect with \"momentum_masking\" = "
                    "\"" +
-                       masking + "\": leave one of them out");
+                       options.Choice("momentum_masking") + "\": leave one of them out");
   }
 }
 

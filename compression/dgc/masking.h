@@ -17,8 +17,8 @@ enum class Masking : std::uint8_t {
   kRatio,  ///< u *= min(1, |u| / |v|): what is sent in each step keeps its momentum.
   /// v and the tail, u m / (1 - m), are sent, and u = 0. Entries are selected by that sum.
   kFlush,
-  /// u stays, and entries are selected as with kFlush: one waits whose momentum is about to take
-  /// back what it would send.
+  /// u stays, and entries are selected as with kFlush: one waits whose v its momentum is about to
+  /// take back.
   kAuto,
 };
 

@@ -1,6 +1,7 @@
 #include "weir/outer.h"
 
 #include <algorithm>
+#include <exception>
 #include <istream>
 #include <ostream>
 #include <utility>
@@ -28,6 +29,9 @@ void CheckOptions(const OuterOptions& options) {
            std::to_string(options.every) + ", so that a round ends before the next one begins");
   }
   if (!(options.learning_rate > 0)) refuse("learning_rate must be above 0");
+  for (const auto& [key, value] : options.compression) {
+    if (key.starts_with("look_ahead")) refuse("look_ahead has no meaning here: leave it out");
+  }
   if (!(options.momentum >= 0 && options.momentum < 1)) {
     refuse("momentum must be at least 0 and below 1");
   }
@@ -48,6 +52,10 @@ std::vector<std::vector<Parameter>> Split(std::vector<Parameter> parameters, int
   std::vector<std::vector<Parameter>> found;
   for (auto& [number, part] : parts) found.push_back(std::move(part));
   return found;
+}
+
+std::string TextOf(const std::vector<std::byte>& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 }  // namespace
@@ -87,9 +95,8 @@ class Outer::Impl {
   std::int64_t steps() const { return steps_; }
 
   std::optional<StepReport> last_round() const {
-    const auto last = std::ranges::max_element(fragments_, {}, [](const auto& fragment) {
-      return fragment->report() ? fragment->begun_at() : -1;
-    });
+    const auto last = std::ranges::max_element(
+        fragments_, {}, [](const auto& fragment) { return fragment->reported_at(); });
     return (*last)->report();
   }
 
@@ -101,13 +108,27 @@ class Outer::Impl {
   }
 
   void Load(std::span<std::istream* const> former_ranks) {
-    if (former_ranks.empty()) throw InvalidArgument("Load needs at least one saved state");
     SavedState state;
-    for (std::istream* const in : former_ranks) state = Deserialize(ReadSized(*in));
+    std::vector<std::vector<std::string>> files(fragments_.size());  // By fragment and former rank.
     const bool is_own = former_ranks.size() == 1;
+    try {
+      if (former_ranks.empty()) throw InvalidArgument("Load needs at least one saved state");
+      for (std::istream* const in : former_ranks) {
+        state = Deserialize(ReadSized(*in));
+        for (auto& of_fragment : files) of_fragment.push_back(TextOf(ReadSized(*in)));
+      }
+      std::size_t array = 0;
+      for (const auto& fragment : fragments_) {
+        if (is_own) fragment->Check(state, array);
+      }
+    } catch (...) {
+      const auto error = std::current_exception();
+      fragments_.front()->TellThatLoadFailed();
+      std::rethrow_exception(error);
+    }
     std::size_t array = 0;
-    for (const auto& fragment : fragments_) {
-      fragment->Load(former_ranks, is_own ? &state : nullptr, array);
+    for (std::size_t i = 0; i < fragments_.size(); ++i) {
+      fragments_[i]->Load(files[i], is_own ? &state : nullptr, array);
     }
     steps_ = state.step;
   }

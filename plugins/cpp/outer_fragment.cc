@@ -76,6 +76,7 @@ void OuterFragment::Begin(std::int64_t steps) {
 void OuterFragment::Agree() {
   if (!is_under_way() || is_agreed_) return;
   report_ = optimizer_->Step();
+  reported_at_ = begun_at_;
   is_agreed_ = true;
 }
 
@@ -122,9 +123,24 @@ void OuterFragment::Save(std::ostream& out) const {
   WriteSized(std::as_bytes(std::span(bytes)), out);
 }
 
-void OuterFragment::Load(std::span<std::istream* const> former_ranks, const SavedState* own,
+void OuterFragment::Check(const SavedState& own, std::size_t& array) const {
+  for (const Parameter& parameter : parameters_) {
+    if (!Next(own, array, parameter.name, kValue, parameter.value.size())) {
+      throw InvalidArgument("the saved state has other parameters or fragments: '" +
+                            parameter.name + "' is not where it should be, or has another size");
+    }
+    Next(own, array, parameter.name, kSent, parameter.value.size());
+  }
+  Next(own, array, parameters_.front().name, kSince, 1);
+}
+
+void OuterFragment::Load(const std::vector<std::string>& files, const SavedState* own,
                          std::size_t& array) {
-  LoadOptimizer(former_ranks);
+  Agree();
+  std::vector<std::istringstream> streams(files.begin(), files.end());
+  std::vector<std::istream*> former_ranks;
+  for (std::istringstream& stream : streams) former_ranks.push_back(&stream);
+  optimizer_->Load(former_ranks);
   EndRound();
   if (own == nullptr) {
     FollowAnchors();
@@ -133,26 +149,19 @@ void OuterFragment::Load(std::span<std::istream* const> former_ranks, const Save
   }
 }
 
-void OuterFragment::LoadOptimizer(std::span<std::istream* const> former_ranks) {
-  std::vector<std::istringstream> files;
-  for (std::istream* const in : former_ranks) {
-    const std::vector<std::byte> bytes = ReadSized(*in);
-    files.emplace_back(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+void OuterFragment::TellThatLoadFailed() {
+  try {
+    Agree();
+    optimizer_->Load({});
+  } catch (const Error& error) {
+    LogDebug("a state was not loaded: {}", error.what());
   }
-  std::vector<std::istream*> streams;
-  for (std::istringstream& file : files) streams.push_back(&file);
-  optimizer_->Load(streams);
 }
 
 void OuterFragment::TakeOwn(const SavedState& own, std::size_t& array) {
   for (const Parameter& parameter : parameters_) {
     const std::size_t size = parameter.value.size();
-    const auto value = Next(own, array, parameter.name, kValue, size);
-    if (!value) {
-      throw InvalidArgument("the saved state has other parameters or fragments: '" +
-                            parameter.name + "' is not where it should be, or has another size");
-    }
-    std::ranges::copy(*value, parameter.value.begin());
+    std::ranges::copy(*Next(own, array, parameter.name, kValue, size), parameter.value.begin());
     if (const auto sent = Next(own, array, parameter.name, kSent, size)) {
       snapshots_.emplace_back(sent->begin(), sent->end());
     }

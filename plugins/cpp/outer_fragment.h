@@ -30,6 +30,8 @@ class OuterFragment {
   /// Steps before the last round.
   std::int64_t begun_at() const { return begun_at_; }
   const std::optional<StepReport>& report() const { return report_; }
+  /// Steps before the round of the report; -1 without one.
+  std::int64_t reported_at() const { return reported_at_; }
 
   /// Begins a round after so many steps: sends off how far this rank has gone, and does not wait.
   void Begin(std::int64_t steps);
@@ -40,9 +42,13 @@ class OuterFragment {
   /// Appends what the optimizer does not save. Waits for a round that is under way.
   void Collect(SavedState& state);
   void Save(std::ostream& out) const;
-  /// Restores the optimizer, and what Collect has appended, from `own` at `array`; without `own`
-  /// parameters are the anchors. Collective.
-  void Load(std::span<std::istream* const> former_ranks, const SavedState* own, std::size_t& array);
+  /// Throws InvalidArgument unless the state has at `array` what Collect appends, and moves on.
+  void Check(const SavedState& own, std::size_t& array) const;
+  /// Restores the optimizer from `files`, of former ranks, and what Collect has appended from
+  /// `own`, which was checked, at `array`; without `own` parameters are the anchors. Collective.
+  void Load(const std::vector<std::string>& files, const SavedState* own, std::size_t& array);
+  /// Takes part in Load, so that it fails on all ranks.
+  void TellThatLoadFailed();
 
  private:
   bool is_under_way() const { return !snapshots_.empty(); }
@@ -50,7 +56,6 @@ class OuterFragment {
   void Agree();
   void EndRound();
   void FollowAnchors();
-  void LoadOptimizer(std::span<std::istream* const> former_ranks);
   void TakeOwn(const SavedState& own, std::size_t& array);
 
   const std::vector<Parameter> parameters_;
@@ -62,6 +67,7 @@ class OuterFragment {
   bool is_agreed_ = false;  ///< The anchors have moved, and parameters have not followed yet.
   std::int64_t begun_at_ = 0;
   std::optional<StepReport> report_;
+  std::int64_t reported_at_ = -1;
   std::optional<DistributedOptimizer> optimizer_;
 };
 

@@ -211,21 +211,40 @@ TEST(OuterState, OfAnotherNumberOfRanksGoesOnFromTheAnchor) {
     std::vector<std::istringstream> streams(files.begin(), files.end());
     std::vector<std::istream*> former;
     for (std::istringstream& stream : streams) former.push_back(&stream);
+    const Values before = model.Values();
     outer.Load(former);
     EXPECT_EQ(outer.steps(), 7);
+    EXPECT_NE(model.Values(), before);
     values[static_cast<std::size_t>(engine.rank())] = model.Values();
   });
   EXPECT_EQ(values[0], values[1]);
 }
 
-TEST(OuterState, ThatIsDamagedOrOfAnotherModelIsRefused) {
-  RunLocal(1, [](Engine& engine) {
+// The others are told, and do not wait.
+TEST(OuterState, ThatIsDamagedOrOfAnotherModelOnOneRankIsRefusedOnAll) {
+  std::string of_another, own;
+  RunLocal(1, [&](Engine& engine) {
     Model model;
-    Outer outer(engine, model.Parameters(), Every4(0));
-    std::istringstream damaged("no saved state");
-    std::istream* const streams[] = {&damaged};
-    EXPECT_THROW(outer.Load(streams), Corrupt);
+    std::vector<Parameter> parameters = model.Parameters();
+    std::ostringstream out;
+    Outer(engine, parameters, Every4(0)).Save(out);
+    own = out.str();
+    parameters.pop_back();
+    OuterOptions options = Every4(0);
+    options.name = "another";
+    std::ostringstream other;
+    Outer(engine, parameters, options).Save(other);
+    of_another = other.str();
   });
+  for (const std::string& wrong : {std::string("no saved state"), of_another}) {
+    RunLocal(2, [&](Engine& engine) {
+      Model model;
+      Outer outer(engine, model.Parameters(), Every4(0));
+      std::istringstream file(engine.rank() == 0 ? wrong : own);
+      std::istream* const streams[] = {&file};
+      EXPECT_THROW(outer.Load(streams), Error);
+    });
+  }
 }
 
 TEST(OuterOptions, WithoutMeaningAreNamed) {

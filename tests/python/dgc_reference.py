@@ -1,14 +1,16 @@
-"""Deep Gradient Compression of one tensor, written down plainly (Lin et al., ICLR 2018)."""
+"""Deep Gradient Compression of one tensor, written down plainly."""
 
 import numpy as np
 
 
 class Reference:
-    """All ranks at once. fp32, in the order of operations that the engine promises."""
+    """All ranks at once. fp32, in the order of operations that the engine promises. `masked`: as in the paper
+    (Lin et al., ICLR 2018); otherwise momentum_masking=auto."""
 
-    def __init__(self, n, ranks, density, momentum, nesterov, decay):
+    def __init__(self, n, ranks, density, momentum, nesterov, decay, masked=False):
         self.k = max(1, round(density * n))
-        self.m, self.nesterov = np.float32(momentum), nesterov
+        self.m, self.nesterov, self.masked = np.float32(momentum), nesterov, masked
+        self.tail = np.float32(0) if masked else self.m / (np.float32(1) - self.m)
         self.decay = np.float32(decay)
         self.u = [np.zeros(n, np.float32) for _ in range(ranks)]
         self.v = [np.zeros(n, np.float32) for _ in range(ranks)]
@@ -26,10 +28,11 @@ class Reference:
                 u[:] = self.m * u + gradient
                 v += u
             # The K largest, ties by the lower index.
-            sent = np.argsort(-np.abs(v), kind="stable")[:self.k]
+            sent = np.argsort(-np.abs(v + self.tail * u), kind="stable")[:self.k]
             total[sent] += v[sent]
-            u[sent] = 0
             v[sent] = 0
+            if self.masked:
+                u[sent] = 0
         update = total / np.float32(len(gradients))
         if self.decay == 0:
             return update

@@ -64,18 +64,19 @@ def test_half_gradients(rank, size, dtype, compression):
                                torch.full((4,), -(size + 1) / 2, dtype=dtype))
 
 
+@pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("nesterov", [False, True])
 @pytest.mark.parametrize("decay", [0.0, 0.01])
-def test_dgc_follows_the_reference_recursion_step_by_step(rank, size, nesterov, decay):
+def test_dgc_follows_the_reference_recursion_step_by_step(rank, size, nesterov, decay, masked):
     torch.manual_seed(3)
     parameter = torch.nn.Parameter(torch.randn(64, 32))
     optimizer = hvd.DistributedOptimizer(
         torch.optim.SGD([parameter], lr=0.05, momentum=0.9, nesterov=nesterov,
                         weight_decay=decay),
         compression=hvd.Compression.dgc(density=0.02, min_elements=0, values="fp32",
-                                        policy="always"))
+                                        policy="always", **({"momentum_masking": True} if masked else {})))
     reference = Reference(parameter.numel(), size, density=0.02, momentum=0.9, nesterov=nesterov,
-                          decay=decay)
+                          decay=decay, masked=masked)
     for step in range(20):
         gradients = [torch.randn(64, 32, generator=torch.Generator().manual_seed(1000 * step + r))
                      for r in range(size)]

@@ -106,6 +106,44 @@ def test_the_state_of_another_kind_is_refused(rank):
     each_step = hvd.DistributedOptimizer(torch.optim.AdamW(model().parameters(), lr=0.01))
     with pytest.raises(ValueError, match="takes local steps"):
         other.load_state_dict(each_step.state_dict())
+    with pytest.raises(ValueError, match="takes local steps"):
+        each_step.load_state_dict(optimizer.state_dict())
+    with pytest.raises(ValueError, match="load it into a new one"):
+        optimizer.load_state_dict(torch.optim.AdamW(model().parameters(), lr=0.01).state_dict())
+    net = torch.nn.Sequential(*(torch.nn.Linear(6, 5) for _ in range(2)))
+    narrow = hvd.Outer(torch.optim.AdamW(net.parameters(), lr=0.01), fragments=2)
+    with pytest.raises(ValueError, match="parameters of the shapes"):
+        narrow.load_state_dict(optimizer.state_dict())
+
+
+@pytest.mark.parametrize("compression", ["none", "dgc"])
+def test_a_state_may_be_loaded_in_the_middle_of_a_round(rank, compression):
+    net, optimizer = made(compression, **ROUNDS["streaming"])
+    train(net, optimizer, rank, range(2))
+    saved = copy.deepcopy((net.state_dict(), optimizer.state_dict()))
+    found = []
+    for _ in range(2):
+        train(net, optimizer, rank, range(2, 9))
+        found.append(weights(net))
+        net.load_state_dict(saved[0])
+        optimizer.load_state_dict(copy.deepcopy(saved[1]))
+    assert torch.equal(*found)
+
+
+def test_ranks_of_a_process_set_train_together(rank, size):
+    if size == 1:
+        pytest.skip("needs a rank outside of the set")
+    members = hvd.add_process_set(list(range(size - 1)))
+    net = model(seed=rank)
+    optimizer = hvd.Outer(torch.optim.AdamW(net.parameters(), lr=0.01), every=3, process_set=members)
+    hvd.broadcast_optimizer_state(optimizer, 0)
+    train(net, optimizer, rank, range(6))
+    state = hvd.elastic.TorchState(optimizer=optimizer)
+    state.sync()
+    everyone = hvd.allgather(weights(net)[None])[:size - 1]
+    assert all(torch.equal(everyone[0], one) for one in everyone)
+    hvd.barrier()
+    hvd.remove_process_set(members)
 
 
 class Once:
@@ -148,8 +186,12 @@ def test_training_goes_on_after_an_interruption(rank, size, compression, rounds,
 
 
 def test_ranks_with_less_data_join(rank, size):
-    net, optimizer = made("none")
-    train(net, optimizer, rank, range(5 if rank == size - 1 else 10))
-    hvd.join()
-    hvd.broadcast_parameters(net.state_dict(), 0)
-    assert_replicas_are_equal(net)
+    for rounds in ROUNDS.values():
+        net, optimizer = made("none", **rounds)
+        train(net, optimizer, rank, range(6 if rank == size - 1 else 11))
+        last = hvd.join()
+        hvd.broadcast_parameters(net.state_dict(), last)
+        hvd.broadcast_optimizer_state(optimizer, last)
+        train(net, optimizer, rank, range(11, 14))
+        optimizer.synchronize()
+        assert_replicas_are_equal(net)

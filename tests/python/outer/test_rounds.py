@@ -90,11 +90,25 @@ def test_only_rounds_are_exchanged(rank):
 
 def test_half_precision_parameters_that_do_not_move_stay_where_they_are():
     net = model().to(torch.bfloat16)
+    optimizer = hvd.Outer(torch.optim.SGD(net.parameters(), lr=0.1), every=2, outer_lr=0.3, outer_momentum=0.0)
+    for parameter in net.parameters():
+        parameter.grad = torch.randn(parameter.shape, generator=torch.Generator().manual_seed(5)).to(torch.bfloat16)
+    for _ in range(2):
+        optimizer.step()  # The anchor is no bfloat16 now.
     before = weights(net)
-    optimizer = hvd.Outer(torch.optim.SGD(net.parameters(), lr=0.0), every=2)
-    for _ in range(4):
+    optimizer.param_groups[0]["lr"] = 0.0
+    for _ in range(40):
         optimizer.step()
     assert torch.equal(weights(net), before)
+
+
+@pytest.mark.parametrize("every", [22, 23, 30])
+def test_each_fragment_has_a_round_of_its_own(every):
+    net = torch.nn.ParameterList([torch.zeros(4) for _ in range(every)])
+    optimizer = hvd.Outer(torch.optim.SGD(net.parameters(), lr=0.1), every=every, fragments=every)
+    for _ in range(every):
+        optimizer.step()
+        assert len(optimizer.round_reports) == 1
 
 
 def test_schedulers_and_closures_work_as_on_the_wrapped_optimizer(rank):
@@ -170,6 +184,7 @@ def test_a_loss_scale_changes_nothing(rank):
     ({"outer_lr": 0}, "outer_lr=0"),
     ({"outer_momentum": 1.0}, "outer_momentum=1.0"),
     ({"compression": "nonesuch"}, "nonesuch"),
+    ({"compression": {"compressor": "dgc", "look_ahead": 1}}, "look_ahead"),
 ])
 def test_arguments_without_meaning_are_named(wrong, message):
     with pytest.raises(ValueError, match=message):

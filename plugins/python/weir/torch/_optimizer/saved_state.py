@@ -85,6 +85,9 @@ def fitting(optimizer: Any, state: State) -> Optional[State]:
 
     Raises ValueError for the state of an optimizer that was made differently.
     """
+    if "fragments" in state:
+        raise ValueError("the saved optimizer takes local steps (Outer), and this one exchanges every step: load its "
+                         "state without the entry \"weir\"")
     now = _compressor_of(optimizer)
     former = state.get("compressor", now)
     if former != now:

@@ -1,5 +1,6 @@
 """Some parameters of a model, and the rounds in which ranks agree on them."""
 
+import weakref
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import torch
@@ -21,7 +22,7 @@ def split(named: Sequence[Named], count: int) -> List[List[Named]]:
     before = 0
     for name, parameter in named:
         middle = before + parameter.numel() / 2
-        parts.setdefault(int(count * middle / max(total, 1)), []).append((name, parameter))
+        parts.setdefault(min(int(count * middle / max(total, 1)), count - 1), []).append((name, parameter))
         before += parameter.numel()
     return list(parts.values())
 
@@ -40,6 +41,7 @@ class Fragment:
         self._anchors = [torch.nn.Parameter(_wide(parameter.detach()).clone()) for parameter in self._parameters]
         sgd = torch.optim.SGD(self._anchors, lr=outer_lr, momentum=outer_momentum, nesterov=outer_momentum > 0)
         self.optimizer = outer_steps(sgd, list(zip(self._names, self._anchors)), compression, process_set)
+        self.optimizer._weir_agree = weakref.WeakMethod(self.agree)
         self._process_set = process_set
         self.begun_at = 0  # Steps before the last round.
         # Parameters as they were when the round began; None: no round is under way.
@@ -89,11 +91,12 @@ class Fragment:
         self._snapshots, self._is_agreed = None, False
 
     def give_up(self) -> None:
-        """Ends the exchange of a round, so that the job can be left in good order."""
+        """Ends the exchange of a round, so that the job can be left in good order. What it was about counts
+        in the next one."""
         try:
             self.agree()
-        except HorovodInternalError:
-            pass  # Another rank has left already.
+        except HorovodInternalError:  # Another rank has left already.
+            self._snapshots, self._is_agreed = None, False
 
     # --- state ---
 
@@ -101,7 +104,15 @@ class Fragment:
         """Waits for a round that is under way."""
         return {**self._own_state(), "optimizer": self.optimizer.state_dict()}
 
+    def check(self, state: Dict[str, Any]) -> None:
+        """Raises ValueError for the state of other parameters."""
+        found, own = [list(anchor.shape) for anchor in state["anchors"]], [list(one.shape) for one in self._anchors]
+        if found != own:
+            raise ValueError(f"the saved optimizer has parameters of the shapes {found} where this one has {own}")
+
     def load_state_dict(self, state: Dict[str, Any]) -> None:
+        """Waits for a round that is under way."""
+        self.agree()
         self.optimizer.load_state_dict(state["optimizer"])
         self._take(state)
 

@@ -81,7 +81,8 @@ class LocalSteps(_Wrapped):
 
     def step(self, closure: Any = None) -> Any:
         """Takes the wrapped optimizer's step on this rank's own gradients; begins and ends the rounds that
-        are due then. All ranks must take the same number of steps, or ``join``."""
+        are due then. All ranks must take the same number of steps; after ``last = join()`` all go on by
+        ``broadcast_parameters`` and ``broadcast_optimizer_state`` from that rank."""
         if not self._weir_has_started:
             for fragment in self._weir_fragments:
                 fragment.start()  # The program may have loaded other parameters since, even on one rank alone.
@@ -102,8 +103,8 @@ class LocalSteps(_Wrapped):
 
     def _weir_is_due(self, number: int) -> bool:
         rounds = self._weir_rounds
-        share = min(number + 1, rounds.fragments) / rounds.fragments
-        return (self._weir_steps - int(share * rounds.every)) % rounds.every == 0
+        at = min(number + 1, rounds.fragments) * rounds.every // rounds.fragments
+        return (self._weir_steps - at) % rounds.every == 0
 
     def _weir_local_step(self, closure: Any) -> Any:
         """Takes the wrapped optimizer's step, unless a GradScaler has found that gradients overflow."""
@@ -153,10 +154,15 @@ class LocalSteps(_Wrapped):
     def load_state_dict(self, state_dict: Dict[str, Any]) -> None:
         """Restores a ``state_dict``. Every rank must load, its own state or rank 0's; or rank 0 loads and
         all call ``broadcast_optimizer_state``. Without an outer state, as of a run without ``Outer``,
-        training begins with a new one. Raises ValueError for the state of another number of fragments."""
+        training begins with a new one. Raises ValueError for the state of other fragments."""
         saved = state_dict.get("weir")
+        if any(parameter.requires_grad for parameter in self._weir_frozen):
+            self._weir_adopt(1)
         if saved is not None:
             self._weir_check(saved)
+        elif self._weir_has_started:
+            raise ValueError("the state has no part of Outer's, and this optimizer has taken steps: load it into a "
+                             "new one")
         with load_in_place.kept(self):
             super().load_state_dict({key: value for key, value in state_dict.items() if key != "weir"})
         if saved is not None:
@@ -171,9 +177,13 @@ class LocalSteps(_Wrapped):
         if found is None:
             raise ValueError("the saved optimizer is a DistributedOptimizer, and this one takes local steps: "
                              "load its state without the entry \"weir\"")
+        if not self._weir_is_member:
+            return  # It is another rank's.
         if len(found) != len(self._weir_fragments):
             raise ValueError(f"the saved optimizer has {len(found)} fragments, this one has "
                              f"{len(self._weir_fragments)}: make it with the same parameters and fragments=")
+        for fragment, state in zip(self._weir_fragments, found):
+            fragment.check(state)
 
     def _weir_take(self, saved: Dict[str, Any]) -> None:
         self._weir_steps, self._weir_has_started = saved["steps"], saved["has_started"]
@@ -181,7 +191,12 @@ class LocalSteps(_Wrapped):
             fragment.load_state_dict(state)
 
     def _weir_broadcast(self, root_rank: int) -> None:
-        """Called by ``broadcast_optimizer_state``."""
+        """Called by ``broadcast_optimizer_state``. A root that is not in the set has no part in it: then the
+        set's first rank is."""
+        if not self._weir_is_member:
+            return
+        ranks = self._weir_process_set.ranks
+        root_rank = root_rank if root_rank in ranks else ranks[0]
         steps = broadcast_object((self._weir_steps, self._weir_has_started), root_rank, "outer.steps",
                                  self._weir_process_set)
         self._weir_steps, self._weir_has_started = steps

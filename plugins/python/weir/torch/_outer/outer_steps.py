@@ -16,6 +16,7 @@ class OuterSteps(Distributed):
 
     _weir_is_the_program_s = False
     _weir_is_under_way = False  # All gradients were sent off; step() waits for them.
+    _weir_agree: Any = None  # Weak; ends the fragment's round, between begin_step() and step().
 
     def begin_step(self) -> None:
         """Sends off gradients, and does not wait. Collective; ``step`` follows."""
@@ -31,6 +32,11 @@ class OuterSteps(Distributed):
     def _weir_say_ready(self) -> None:
         """Does nothing: no rank waits in ``backward()``."""
 
+    def _weir_apply_late(self) -> None:
+        agree = self._weir_agree and self._weir_agree()
+        if agree is not None:
+            agree()
+
     def _weir_leave(self) -> None:
         self._weir_is_under_way = False
         super()._weir_leave()
@@ -39,6 +45,8 @@ class OuterSteps(Distributed):
 def outer_steps(optimizer: torch.optim.Optimizer, named: List[Tuple[str, torch.Tensor]], compression: Any,
                 process_set: ProcessSet) -> Any:
     """Returns the optimizer with OuterSteps before its class. Collective; raises ValueError for a compression
-    that is not known."""
-    return exchanging(OuterSteps, optimizer, named, choice_of(compression), 1, reduce_op.Average, 1.0, False,
-                      process_set)
+    that is not known, or has no meaning here."""
+    choice = choice_of(compression)
+    if any(key.startswith("look_ahead") for key in choice.options):
+        raise ValueError("look_ahead with Outer, whose ways are no gradients: leave it out")
+    return exchanging(OuterSteps, optimizer, named, choice, 1, reduce_op.Average, 1.0, False, process_set)

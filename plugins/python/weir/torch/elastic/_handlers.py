@@ -1,7 +1,7 @@
 """Handlers that save, restore and synchronise one part of a state."""
 
 import copy
-from typing import Any
+from typing import Any, List
 
 import torch
 
@@ -68,7 +68,7 @@ class OptimizerStateHandler(StateHandler):
     def sync(self) -> None:
         own = getattr(self.value, "_weir_pending", None)
         broadcast_optimizer_state(self.value, root_rank=0)
-        _keep_own(self.value, own)
+        _keep_own([self.value], [own])
         self.save()
 
 
@@ -88,14 +88,17 @@ def _hold_unsent(optimizer: Any) -> None:
         optimizer._weir_pending = saved_state.save(optimizer)
 
 
-def _keep_own(optimizer: Any, own: Any) -> None:
-    """Leaves a rank with its own unsent part, if all have saved theirs in the same step. Collective."""
-    steps = allgather_object(_step_of(own), name="elastic.optimizer")
-    if _job.engine().epoch > 1:  # A rank that is new begins with what rank 0 has not sent yet.
-        own = getattr(optimizer, "_weir_pending", None) if own is None else own
-        steps = [step for step in steps if step is not None]
-    if own is not None and steps == steps[:1] * len(steps):
-        optimizer._weir_pending = saved_state.carried(optimizer, own)
+def _keep_own(optimizers: List[Any], own: List[Any]) -> None:
+    """Leaves a rank with its own unsent parts, if all ranks that have any have saved them in the same step.
+    Collective."""
+    everywhere = allgather_object([_step_of(state) for state in own], name="elastic.optimizer")
+    for number, (optimizer, state) in enumerate(zip(optimizers, own)):
+        steps = [of_rank[number] for of_rank in everywhere if number < len(of_rank)]
+        if _job.engine().epoch > 1:  # A rank that is new begins with what rank 0 has not sent yet.
+            state = getattr(optimizer, "_weir_pending", None) if state is None else state
+            steps = [step for step in steps if step is not None]
+        if state is not None and steps == steps[:1] * len(steps):
+            optimizer._weir_pending = saved_state.carried(optimizer, state)
 
 
 def _step_of(state: Any) -> Any:
@@ -128,8 +131,7 @@ class OuterStateHandler(StateHandler):
         outer = [fragment.optimizer for fragment in self.value._weir_fragments]
         own = [optimizer._weir_pending for optimizer in outer]
         broadcast_optimizer_state(self.value, root_rank=0)
-        for optimizer, pending in zip(outer, own):
-            _keep_own(optimizer, pending)
+        _keep_own(outer, own)
         self.save()
 
 

@@ -26,7 +26,7 @@ def _draw(axes, groups, configs):
         shift = {"high": 0.14, "low": -0.14}.get(group.rate, 0.0)
         colour = COLOURS[group.rate]
         for line in group.lines:
-            if line.config not in configs:
+            if line.config not in configs or line.config == group.base:
                 continue
             y = configs.index(line.config) - shift
             if line.worse is None or line.diverged:

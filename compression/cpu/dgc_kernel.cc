@@ -19,9 +19,10 @@ using M = hn::Mask<D>;
 constexpr std::size_t kVectors = 4;  // Vectors a branch; 1, 4 and 8 are equally fast, 4 is short.
 static_assert(kVectors * HWY_MAX_BYTES / sizeof(float) <= CandidateList::kBlock);
 
-/// What entries [i, i + Lanes) send, after their update, and the lanes that had a finite gradient.
+/// What entries [i, i + Lanes) are selected by, after their update, and the lanes that had a finite
+/// gradient.
 struct Updated {
-  V sends;
+  V total;
   M finite;
 };
 
@@ -31,7 +32,7 @@ HWY_INLINE V WithTailVector(float tail, V u, V v) {
 }
 
 /// Source of entries: the accumulation of a new gradient. Momentum is a template argument so
-/// that each loop has one recursion, and whether a tail of it is sent as well.
+/// that each loop has one recursion, and whether its tail counts in the selection.
 template <Momentum kMomentum, bool kTail>
 class FromGradient {
  public:
@@ -126,10 +127,10 @@ std::uint64_t Scan(const Source& source, std::size_t begin, std::size_t end,
     const Updated b = source.Vector(i + lanes);
     const Updated c = source.Vector(i + 2 * lanes);
     const Updated e = source.Vector(i + 3 * lanes);
-    const M below_a = hn::Lt(hn::Abs(a.sends), threshold);
-    const M below_b = hn::Lt(hn::Abs(b.sends), threshold);
-    const M below_c = hn::Lt(hn::Abs(c.sends), threshold);
-    const M below_e = hn::Lt(hn::Abs(e.sends), threshold);
+    const M below_a = hn::Lt(hn::Abs(a.total), threshold);
+    const M below_b = hn::Lt(hn::Abs(b.total), threshold);
+    const M below_c = hn::Lt(hn::Abs(c.total), threshold);
+    const M below_e = hn::Lt(hn::Abs(e.total), threshold);
     const M below = hn::And(hn::And(below_a, below_b), hn::And(below_c, below_e));
     const M finite = hn::And(hn::And(a.finite, b.finite), hn::And(c.finite, e.finite));
     if (HWY_LIKELY(hn::AllTrue(d, hn::And(below, finite)))) continue;
@@ -137,10 +138,10 @@ std::uint64_t Scan(const Source& source, std::size_t begin, std::size_t end,
     not_finite += kVectors * lanes - hn::CountTrue(d, a.finite) - hn::CountTrue(d, b.finite) -
                   hn::CountTrue(d, c.finite) - hn::CountTrue(d, e.finite);
     candidates.MakeRoom();
-    AppendLanes(i, a.sends, below_a, candidates);
-    AppendLanes(i + lanes, b.sends, below_b, candidates);
-    AppendLanes(i + 2 * lanes, c.sends, below_c, candidates);
-    AppendLanes(i + 3 * lanes, e.sends, below_e, candidates);
+    AppendLanes(i, a.total, below_a, candidates);
+    AppendLanes(i + lanes, b.total, below_b, candidates);
+    AppendLanes(i + 2 * lanes, c.total, below_c, candidates);
+    AppendLanes(i + 3 * lanes, e.total, below_e, candidates);
     threshold = hn::Set(d, candidates.threshold());
   }
   for (; i < end; ++i) {
@@ -205,8 +206,11 @@ std::uint64_t AccumulateAndCollectImpl(const Accumulation& step, std::size_t beg
 
 void CollectImpl(const Collected& from, std::size_t begin, std::size_t end,
                  CandidateList& candidates) {
-  from.tail == 0.0f ? void(Scan(AsTheyAre<false>(from), begin, end, candidates))
-                    : void(Scan(AsTheyAre<true>(from), begin, end, candidates));
+  if (from.tail == 0.0f) {
+    Scan(AsTheyAre<false>(from), begin, end, candidates);
+  } else {
+    Scan(AsTheyAre<true>(from), begin, end, candidates);
+  }
 }
 
 }  // namespace HWY_NAMESPACE

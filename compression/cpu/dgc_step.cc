@@ -89,15 +89,20 @@ void DgcStep::Select(std::span<const float> gradient, float gradient_scale, std:
 
 void DgcStep::Accumulate(std::span<const float> gradient, float gradient_scale, std::size_t k,
                          std::optional<float> threshold, ThreadPool* pool) {
+  if (!threshold) {
+    Advance(gradient, gradient_scale, pool);
+    return CollectAll();
+  }
   const Accumulation step = Begin(gradient, gradient_scale, pool);
   tracker_.Forget();
-  if (threshold) {
-    AccumulateCandidates(step, k, *threshold);
-    SetSourcesToCandidates();
-  } else {
-    AccumulateAll(step);
-    CollectAll();
-  }
+  AccumulateCandidates(step, k, *threshold);
+  SetSourcesToCandidates();
+}
+
+void DgcStep::Advance(std::span<const float> gradient, float gradient_scale, ThreadPool* pool) {
+  const Accumulation step = Begin(gradient, gradient_scale, pool);
+  tracker_.Forget();
+  AccumulateAll(step);
 }
 
 std::size_t DgcStep::Take(std::uint32_t kth, std::size_t ties) {

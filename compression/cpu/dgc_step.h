@@ -57,6 +57,8 @@ class DgcStep {
     next_v_ = v;
   }
 
+  /// Adds the gradient, and collects nothing: CollectAll follows.
+  void Advance(std::span<const float> gradient, float gradient_scale, ThreadPool* pool);
   /// First half of Select; between the halves others say what to select
   /// (compression/dgc/joint_selection.h). Adds the gradient and collects the entries that reach
   /// `threshold`, which may be among the tensor's k largest. Without a threshold collects all

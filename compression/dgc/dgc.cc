@@ -40,7 +40,7 @@ std::size_t Dgc::Encode(const StepContext& context, std::span<const float> gradi
     step_.Select(increment.values, increment.scale, k, context.pool);
     EndAccumulation();
   } else {
-    step_.Accumulate(increment.values, increment.scale, k, std::nullopt, context.pool);
+    step_.Advance(increment.values, increment.scale, context.pool);
     EndAccumulation();
     RoundState(RoundingKey(settings_.seed, context.step, context.rank));
     step_.CollectAll();

@@ -1,4 +1,4 @@
 """``Outer``: ranks take steps by themselves, and agree now and then.
 
-It imports ``weir``, ``_ops`` and ``_optimizer``.
+It imports ``weir``, ``_compression``, ``_ops`` and ``_optimizer``.
 """

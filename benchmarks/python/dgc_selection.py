@@ -1,5 +1,5 @@
 """Entries that Deep Gradient Compression chooses (Lin et al., ICLR 2018), in NumPy: momentum correction
-0.9, factor masking, exactly K of each tensor, fp16 values whose rounding stays behind."""
+0.9, factor masking (momentum_masking=true), exactly K of each tensor, fp16 values whose rounding stays behind."""
 
 import numpy
 

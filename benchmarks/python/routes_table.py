@@ -70,7 +70,8 @@ class Route(NamedTuple):
 
 
 def _dgc(route):
-    return {"compressor": "dgc", "route": route, "policy": "always"}
+    # The form of the paper, whose choices dgc_selection.py makes.
+    return {"compressor": "dgc", "momentum_masking": "true", "route": route, "policy": "always"}
 
 
 ROUTES = {

@@ -12,16 +12,15 @@ Needs nothing but Python's standard library. Run it as ./scripts/experiment byte
 """
 
 import argparse
-import json
-import os
 import pathlib
 import shlex
-import subprocess
 import sys
-import time
 
-import experiment_plot
-import experiment_report
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "experiments"))
+
+import experiment_report  # noqa: E402
+from curves_svg import svg  # noqa: E402
+from kept_runs import KeptRuns  # noqa: E402
 
 # What all runs share.
 SETTINGS = {
@@ -68,8 +67,8 @@ def repetitions(settings, best_rates):
             for seed in SEEDS[1:] for method in METHODS]
 
 
-def file_name(run):
-    return f"{run['method']}-rate{run['rate']:g}-seed{run['seed']}.json"
+def name_of(run):
+    return f"{run['method']}-rate{run['rate']:g}-seed{run['seed']}"
 
 
 def command(run, options, result):
@@ -82,49 +81,9 @@ def command(run, options, result):
     ]
 
 
-def load(path, run):
-    """The kept result of a run, or None if there is none. A file of another run is an error."""
-    if not path.exists():
-        return None
-    kept = json.loads(path.read_text())
-    if kept["run"] != run:
-        changed = sorted(k for k in run.keys() | kept["run"].keys()
-                         if run.get(k) != kept["run"].get(k))
-        sys.exit(f"experiment: {path} was run with other settings ({', '.join(changed)}); "
-                 "give another --out, or delete the file to run it again")
-    return kept
-
-
-def execute(run, options, path):
-    partial = path.with_suffix(".partial")
-    partial.unlink(missing_ok=True)
-    done = subprocess.run(command(run, options, partial), stderr=subprocess.PIPE, text=True,
-                          check=False)
-    if done.returncode != 0 or not partial.exists():
-        sys.exit(f"experiment: {path.stem} failed with exit code {done.returncode}\n"
-                 f"{shlex.join(command(run, options, partial))}\n{done.stderr[-2000:]}")
-    kept = {"run": run, "result": json.loads(partial.read_text())}
-    # The rename makes the result whole or absent, whenever the experiment is interrupted.
-    partial.write_text(json.dumps(kept, indent=1) + "\n")
-    os.replace(partial, path)
-    return kept
-
-
-def run_all(runs, options):
-    kept_runs = []
-    for number, run in enumerate(runs, 1):
-        path = options.out / file_name(run)
-        kept = load(path, run)
-        started = time.monotonic()
-        how = "kept"
-        if kept is None:
-            kept = execute(run, options, path)
-            how = f"{time.monotonic() - started:.0f} s"
-        bits = kept["result"]["bits_per_byte"]
-        text = "diverged" if bits is None else f"{bits:.4f} bits per byte"
-        print(f"{number}/{len(runs)} {path.stem}: {text} ({how})", flush=True)
-        kept_runs.append(kept)
-    return kept_runs
+def shown(result):
+    bits = result["bits_per_byte"]
+    return "diverged" if bits is None else f"{bits:.4f} bits per byte"
 
 
 def parse_arguments(argv):
@@ -147,18 +106,19 @@ def parse_arguments(argv):
 def main(argv=None):
     options = parse_arguments(argv)
     settings = {**SETTINGS, "steps": options.steps}
+    runs = KeptRuns(options.out, name_of, lambda run, result: command(run, options, result), shown)
     if options.dry_run:
         for run in grid(settings):
-            print(shlex.join(command(run, options, options.out / file_name(run))))
+            print(shlex.join(command(run, options, runs.path(run))))
         return 0
-    options.out.mkdir(parents=True, exist_ok=True)
     options.report.mkdir(parents=True, exist_ok=True)
-    kept_runs = run_all(grid(settings), options)
+    kept_runs = runs.all(grid(settings))
     best_rates = {name: experiment_report.best_rate(kept_runs, name) for name in METHODS}
-    kept_runs += run_all(repetitions(settings, best_rates), options)
+    kept_runs += runs.all(repetitions(settings, best_rates))
     findings = experiment_report.analyse(kept_runs, list(METHODS), SEEDS[0])
     (options.report / "byte-lm.md").write_text(experiment_report.markdown(findings))
-    (options.report / "byte-lm.svg").write_text(experiment_plot.svg(findings))
+    (options.report / "byte-lm.svg").write_text(
+        svg(experiment_report.curves(findings), "step", "validation, bits per byte"))
     print(f"\n{experiment_report.markdown(findings)}")
     if not all(method["inside"] for method in findings["methods"].values()):
         print("experiment: a method's best rate is at the edge of its grid; widen the grid",

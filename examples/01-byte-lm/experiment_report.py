@@ -3,21 +3,7 @@
 import math
 import statistics
 
-# Two-sided 95 % quantiles of Student's t distribution, by degrees of freedom.
-T_95 = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262}
-
-
-def paired_difference(baseline, other):
-    """Mean of other - baseline over seeds, and the half width of its 95 % interval.
-
-    Pairing takes out what a seed does to both methods. Both arguments map seed to value.
-    """
-    differences = [other[seed] - baseline[seed] for seed in sorted(baseline)]
-    count = len(differences)
-    if count < 2:
-        return differences[0], math.inf
-    error = statistics.stdev(differences) / math.sqrt(count)
-    return statistics.fmean(differences), T_95[count - 1] * error
+from paired import paired_difference, table
 
 
 def _bits(kept):
@@ -72,13 +58,14 @@ def analyse(kept_runs, methods, grid_seed):
             "methods": by_method, "baseline": methods[0], "comparisons": comparisons}
 
 
+def curves(findings):
+    """{label: the seeds' curves} for a picture."""
+    return {f"{name}, rate {method['best_rate']:g}": list(method["curves"].values())
+            for name, method in findings["methods"].items()}
+
+
 def _number(value, digits=4):
     return f"{value:.{digits}f}" if math.isfinite(value) else "diverged"
-
-
-def _table(header, rows):
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
 
 
 def _grid_table(findings):
@@ -92,7 +79,7 @@ def _grid_table(findings):
             index = rates.index(method["best_rate"])
             cells[index] = f"**{cells[index]}**"
         rows.append([name, *cells])
-    return _table(["learning rate", *(f"{rate:g}" for rate in rates)], rows)
+    return table(["learning rate", *(f"{rate:g}" for rate in rates)], rows)
 
 
 def _best_table(findings):
@@ -106,7 +93,7 @@ def _best_table(findings):
             _number(statistics.fmean(method["bits"].values())), f"{sent / steps:,.0f}",
             f"{dense / sent:.1f}x" if sent else "-", f"{method['seconds']:.0f}",
         ])
-    return _table(["method", "best rate", "inside its grid", "bits per byte, by seed", "mean",
+    return table(["method", "best rate", "inside its grid", "bits per byte, by seed", "mean",
                    "bytes per step and rank", "less than dense", "training s"], rows)
 
 

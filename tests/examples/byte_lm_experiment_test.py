@@ -13,8 +13,8 @@ EXAMPLE = pathlib.Path(__file__).resolve().parents[2] / "examples" / "01-byte-lm
 sys.path.insert(0, str(EXAMPLE))
 
 import experiment  # noqa: E402
-import experiment_plot  # noqa: E402
-import experiment_report  # noqa: E402
+from curves_svg import svg  # noqa: E402
+from paired import paired_difference  # noqa: E402
 
 # Best at rate 0.2, compressed 0.01 worse; says in a file beside its result that it ran.
 FAKE_PROGRAM = """
@@ -42,13 +42,13 @@ def run_experiment(folder, *arguments):
 
 class PairedDifference(unittest.TestCase):
     def test_interval_is_students_for_three_seeds(self):
-        mean, half = experiment_report.paired_difference({1: 1.0, 2: 2.0, 3: 3.0},
+        mean, half = paired_difference({1: 1.0, 2: 2.0, 3: 3.0},
                                                          {1: 1.1, 2: 2.2, 3: 3.3})
         self.assertAlmostEqual(mean, 0.2)
         self.assertAlmostEqual(half, 4.303 * 0.1 / 3 ** 0.5)
 
     def test_one_seed_says_nothing_about_spread(self):
-        self.assertEqual(experiment_report.paired_difference({1: 1.0}, {1: 1.5}),
+        self.assertEqual(paired_difference({1: 1.0}, {1: 1.5}),
                          (0.5, float("inf")))
 
 
@@ -111,8 +111,10 @@ class Experiment(unittest.TestCase):
 
 class Plot(unittest.TestCase):
     def test_a_run_that_diverged_is_left_out(self):
-        findings = {"methods": {"dense": {"best_rate": 0.1, "curves": {1: [[1, None], [2, None]]}}}}
-        xml.etree.ElementTree.fromstring(experiment_plot.svg(findings))
+        picture = svg({"dense": [[[1, None], [2, None]]], "dgc": [[[1, 3.0], [2, None]]]}, "step", "bits")
+        words = [node.text for node in xml.etree.ElementTree.fromstring(picture).iter() if node.text]
+        self.assertIn("dgc", words)
+        self.assertNotIn("dense", words)
 
 
 if __name__ == "__main__":

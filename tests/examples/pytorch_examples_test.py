@@ -8,7 +8,10 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
+
+import numpy
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
 LAUNCHER = []
@@ -55,6 +58,29 @@ class CharTransformer(unittest.TestCase):
 
     def test_dgc(self):
         self.assertLess(self.loss("dgc"), 3.2)
+
+
+class Cifar10(unittest.TestCase):
+    def accuracy(self, compression):
+        """Of images in ten colours."""
+        with tempfile.TemporaryDirectory() as folder:
+            random = numpy.random.default_rng(1)
+            colours = random.integers(0, 200, (10, 3))
+            for i in range(6):
+                labels = numpy.arange(128) % 10
+                pixels = colours[labels].repeat(32 * 32, axis=1) + random.integers(0, 50, (128, 3072))
+                rows = numpy.concatenate([labels[:, None], pixels], axis=1).astype(numpy.uint8)
+                name = f"data_batch_{i + 1}.bin" if i < 5 else "test_batch.bin"
+                pathlib.Path(folder, name).write_bytes(rows.tobytes())
+            line = last_line("07-cifar10", "--data", folder, "--depth", "8", "--width", "4", "--epochs", "4",
+                             "--warmup-epochs", "1", "--compression", compression)
+        return float(re.search(r"epoch 4: .* accuracy ([\d.]+) %", line).group(1))
+
+    def test_dense(self):
+        self.assertGreater(self.accuracy("none"), 60)
+
+    def test_dgc(self):
+        self.assertGreater(self.accuracy("compressor=dgc,density=0.01"), 60)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The validation curves of experiment.py as an SVG, one colour a method, one thin line a seed."""
+"""Curves of trainings as an SVG: one colour a method, one thin line a seed, their mean thick."""
 
 import math
 
@@ -17,43 +17,43 @@ def _ticks(low, high, count=6):
 
 
 class _Frame:
-    """Maps steps and bits per byte to the picture."""
+    """Maps points to the picture. `falls`: the values fall to their best ones, and do not rise to them."""
 
-    def __init__(self, points):
-        steps = [step for step, _ in points]
-        bits = sorted(value for _, value in points)
-        self.x_range = (0, max(steps))
-        # The first points of a hot rate would flatten all the rest: leave out the top tenth.
-        top = bits[int(0.9 * (len(bits) - 1))]
-        margin = 0.05 * max(top - bits[0], 0.01)
-        self.y_range = (bits[0] - margin, top + margin)
+    def __init__(self, points, falls):
+        values = sorted(value for _, value in points)
+        self.x_range = (0, max(x for x, _ in points))
+        # The first points would flatten all the rest: leave out the worst tenth.
+        tenth = int(0.1 * (len(values) - 1))
+        low, high = (values[0], values[len(values) - 1 - tenth]) if falls else (values[tenth], values[-1])
+        margin = 0.05 * max(high - low, 0.01)
+        self.y_range = (low - margin, high + margin)
 
-    def x(self, step):
+    def x(self, x):
         low, high = self.x_range
-        return LEFT + (step - low) / (high - low) * (WIDTH - LEFT - RIGHT)
+        return LEFT + (x - low) / (high - low) * (WIDTH - LEFT - RIGHT)
 
-    def y(self, bits):
+    def y(self, y):
         low, high = self.y_range
-        return HEIGHT - BOTTOM - (bits - low) / (high - low) * (HEIGHT - TOP - BOTTOM)
+        return HEIGHT - BOTTOM - (y - low) / (high - low) * (HEIGHT - TOP - BOTTOM)
 
 
 def _finite(curve):
-    return [(step, bits) for step, bits in curve if bits is not None]
+    return [(x, y) for x, y in curve if y is not None]
 
 
 def _line(frame, curve, colour, width):
-    points = " ".join(f"{frame.x(s):.1f},{frame.y(b):.1f}" for s, b in curve)
+    points = " ".join(f"{frame.x(x):.1f},{frame.y(y):.1f}" for x, y in curve)
     return (f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="{width}" '
             'clip-path="url(#plot)"/>')
 
 
 def _mean(curves):
-    """Mean over the seeds, at the steps that all of them have."""
+    """Mean over the seeds, where all of them have a point."""
     common = set.intersection(*(set(dict(curve)) for curve in curves))
-    return [(step, sum(dict(c)[step] for c in curves) / len(curves)) for step in sorted(common)]
+    return [(x, sum(dict(curve)[x] for curve in curves) / len(curves)) for x in sorted(common)]
 
 
-def _axes(frame):
+def _axes(frame, x_label, y_label):
     right, bottom = WIDTH - RIGHT, HEIGHT - BOTTOM
     parts = [f'<rect x="{LEFT}" y="{TOP}" width="{right - LEFT}" height="{bottom - TOP}" '
              'fill="none" stroke="#888"/>']
@@ -66,32 +66,33 @@ def _axes(frame):
         y = frame.y(tick)
         parts.append(f'<line x1="{LEFT}" y1="{y:.1f}" x2="{right}" y2="{y:.1f}" stroke="#ddd"/>'
                      f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{tick:.4g}</text>')
-    parts.append(f'<text x="{(LEFT + right) / 2}" y="{HEIGHT - 10}" text-anchor="middle">step'
-                 f'</text><text x="{LEFT}" y="{TOP - 14}">validation, bits per byte</text>')
+    parts.append(f'<text x="{(LEFT + right) / 2}" y="{HEIGHT - 10}" text-anchor="middle">{x_label}'
+                 f'</text><text x="{LEFT}" y="{TOP - 14}">{y_label}</text>')
     return parts
 
 
-def svg(findings):
-    """One picture; methods without a finite point are left out."""
-    curves = {name: [c for c in map(_finite, method["curves"].values()) if c]
-              for name, method in findings["methods"].items()}
-    curves = {name: lines for name, lines in curves.items() if lines}
-    points = [point for lines in curves.values() for line in lines for point in line]
+def svg(curves, x_label, y_label, falls=True):
+    """`curves`: {label: [a seed's [(x, y)]]}. A y of None is left out, and so is a label without a finite point."""
+    finite = {label: [c for c in map(_finite, of_label) if c] for label, of_label in curves.items()}
+    finite = {label: lines for label, lines in finite.items() if lines}
+    points = [point for lines in finite.values() for line in lines for point in line]
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
              f'width="{WIDTH}" height="{HEIGHT}" font-family="sans-serif" font-size="12">',
              f'<clipPath id="plot"><rect x="{LEFT}" y="{TOP}" width="{WIDTH - LEFT - RIGHT}" '
              f'height="{HEIGHT - TOP - BOTTOM}"/></clipPath>',
              '<rect width="100%" height="100%" fill="white"/>']
     if points:
-        frame = _Frame(points)
-        parts += _axes(frame)
-        for index, (name, lines) in enumerate(curves.items()):
+        frame = _Frame(points, falls)
+        parts += _axes(frame, x_label, y_label)
+        # The corner that curves leave free.
+        y = TOP + 20 if falls else HEIGHT - BOTTOM - 18 * len(finite)
+        for index, (label, lines) in enumerate(finite.items()):
             colour = COLOURS[index % len(COLOURS)]
             parts += [_line(frame, line, colour, 0.6) for line in lines]
             parts.append(_line(frame, _mean(lines), colour, 2))
-            x, y = WIDTH - RIGHT - 150, TOP + 20 + 18 * index
-            label = f"{name}, rate {findings['methods'][name]['best_rate']:g}"
+            x = WIDTH - RIGHT - 180
             parts.append(f'<line x1="{x}" y1="{y - 4}" x2="{x + 24}" y2="{y - 4}" '
                          f'stroke="{colour}" stroke-width="2"/><text x="{x + 30}" y="{y}">{label}'
                          '</text>')
+            y += 18
     return "\n".join([*parts, "</svg>", ""])

@@ -309,6 +309,14 @@ std::vector<SettingRow> MakeTable() {
        .help = "Samples that this rank takes in a step, from which the dashboard and weirrun's "
                "summary compute samples a second; 0: unknown.",
        .max = 1 << 30},
+      {.name = "VERIFY_EVERY",
+       .alias = "",
+       .member = &S::verify_every,
+       .allowed = "steps, 0 to 1000000000",
+       .help = "After so many steps each time, optimizers prove that all ranks have the same "
+               "parameters; if not, the step fails with an error that names a parameter and the "
+               "ranks. 0: never.",
+       .max = kUnlimited},
       {.name = "DROPPED_PASSES",
        .alias = "",
        .member = &S::dropped_passes,

@@ -86,7 +86,8 @@ GradientGroupImpl::GradientGroupImpl(Coordinator& coordinator, GradientGroupSpec
       state_(spec_, plan_, on_gpu_, answering_, hosts_, set_, coordinator.rank()),
       serving_(coordinator, spec_, plan_),
       unused_(coordinator, set_, spec_),
-      planning_(coordinator, set_, spec_, plan_) {
+      planning_(coordinator, set_, spec_, plan_),
+      divergence_(spec_.name) {
   coordinator_.ending().ThrowIfEnded();  // There is no transport any more to make buckets for.
   WarnOfOptions();
   if (CompressionProcess* const process = coordinator_.compression_process())

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "coordinator/groups/divergence_alarm.h"
 #include "coordinator/groups/gradient_bucket.h"
 #include "coordinator/groups/group_planning.h"
 #include "coordinator/groups/group_serving.h"
@@ -162,6 +163,7 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
   std::atomic<std::int64_t> dropped_step_ = -1;  ///< Step that some rank drops.
   std::atomic<int> dropping_rank_ = -1;          ///< The first one that does.
   std::atomic<bool> told_of_length_ = false;
+  DivergenceAlarm divergence_;
   std::vector<float> rates_;           ///< Rates of this step, by parameter group.
   std::vector<float> previous_rates_;  ///< Rates of the last applied step; empty before it.
   std::vector<float> rates_before_;    ///< previous_rates_ during the last step, for DropStep.
@@ -169,6 +171,7 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
   std::int64_t went_on_ns_ = 0;  ///< Time when WaitInStream or GoOn returned; 0: none did.
   void* step_stream_ = nullptr;  ///< StepInfo::stream.
   std::atomic<void*> checked_stream_ = this;  ///< Last one that CheckStream passed; none at first.
+  double loss_scale_ = 1.0;
   bool skipped_ = false;
   double clip_coefficient_ = 1.0;
 };

@@ -159,6 +159,7 @@ void GradientGroupImpl::BeginStep(const StepInfo& info) {
   planning_.Begin(next_step_);
   SetContexts(info);
   step_stream_ = info.stream;
+  loss_scale_ = info.loss_scale;
   went_on_ns_ = 0;
   OpenStep(info.undoable);
   for (const auto& bucket : buckets_) {
@@ -329,6 +330,9 @@ StepReport GradientGroupImpl::WaitStep() {
   phase_ = Phase::kClosed;
   CountNonFinite();
   const StepReport report = Report();
+  if (coordinator_.rank() == set_.ranks().front()) {
+    divergence_.Watch({report.skipped, loss_scale_, report.density, MeanThreshold(buckets_)});
+  }
   step_part_->End({.step = step().step,
                    .bytes_in = report.dense_bytes,
                    .bytes_out = report.wire_bytes,

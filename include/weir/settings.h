@@ -97,6 +97,8 @@ struct Settings {
   bool metrics_per_tensor = false;
   int batch_size = 0;  ///< Samples that a rank takes in a step, for samples per second; 0: unknown.
 
+  int verify_every = 0;  ///< Steps between comparisons of the ranks' parameters; 0: never.
+
   /// A program may drop gradients that are under way; else that is an error. For PyTorch.
   bool dropped_passes = true;
   bool strict = false;  ///< Anything ignored or done differently than asked is an error.

@@ -47,6 +47,7 @@ std::vector<SettingFlag> MakeFlags() {
       {"--log-level", "", "logging", "level", "LOG_LEVEL"},
       {"--log-with-timestamp", "--log-without-timestamp", "logging", "with-timestamp",
        "LOG_TIMESTAMPS", "hide-timestamp"},
+      {"--verify-every", "", "params", "verify-every", "VERIFY_EVERY"},
       {"--metrics-port", "", "metrics", "port", "METRICS_PORT"},
       {"--strict", "--no-strict", "params", "strict", "STRICT"},
   };

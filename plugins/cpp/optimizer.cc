@@ -6,6 +6,7 @@
 #include "compression/options/tensor_options.h"
 #include "coordinator/engine/programs_choice.h"
 #include "plugins/cpp/optimizer_impl.h"
+#include "plugins/cpp/replicas.h"
 
 namespace weir {
 namespace {
@@ -87,6 +88,17 @@ void DistributedOptimizer::Impl::BroadcastParameters() {
   for (const Handle handle : handles) engine_.Wait(handle);
 }
 
+void DistributedOptimizer::Impl::VerifyValues() {
+  const std::int64_t every = engine_.settings().verify_every;
+  const std::int64_t updates = group_->next_step();
+  if (every == 0 || updates == 0 || updates % every != 0) return;
+  std::vector<Replica> replicas;
+  for (const Parameter& parameter : parameters_) {
+    replicas.push_back({parameter.name, std::as_bytes(parameter.value)});
+  }
+  VerifyReplicas(engine_, name_, replicas, updates);
+}
+
 void DistributedOptimizer::Impl::BeginStep(std::span<const float> learning_rates,
                                            float loss_scale) {
   if (learning_rates.empty()) {  // A group would take it for "no rates"; the rule cannot.
@@ -95,6 +107,7 @@ void DistributedOptimizer::Impl::BeginStep(std::span<const float> learning_rates
                           "'");
   }
   Finish();
+  if (!open_) VerifyValues();
   handles_.assign(parameters_.size(), kNoHandle);
   if (!open_) look_ahead_.Read(*group_);  // Otherwise the group refuses the step.
   group_->BeginStep({.learning_rates = learning_rates, .loss_scale = loss_scale});

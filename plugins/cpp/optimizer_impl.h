@@ -38,6 +38,8 @@ class DistributedOptimizer::Impl {
   void CheckParameters() const;
   void RegisterGradients();
   void BroadcastParameters();
+  /// Throws Mismatch if ranks have different values, as often as settings ask for.
+  void VerifyValues();
   void Submit(std::size_t index);
   /// Submits what is left, and ends the step.
   void EndStep();

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "coordinator/engine/programs_choice.h"
+#include "plugins/cpp/replicas.h"
 #include "plugins/python/src/bindings.h"
 #include "plugins/python/src/gathered.h"
 #include "plugins/python/src/job.h"
@@ -30,6 +32,20 @@ Handle SubmitAllreduce(Job& job, const std::string& name, std::uintptr_t in, std
   return job.engine()->Allreduce(name, ViewOf(in, type, dims, place),
                                  ViewOf(out, type, dims, place),
                                  OptionsOf(op, prescale, postscale, process_set));
+}
+
+/// A tensor on the CPU: name, address, bytes.
+using NamedMemory = std::tuple<std::string, std::uintptr_t, std::size_t>;
+
+void VerifyReplicasOf(Job& job, const std::string& name, const std::vector<NamedMemory>& tensors,
+                      std::int64_t updates, int process_set) {
+  std::vector<Replica> replicas;
+  for (const auto& [tensor, address, bytes] : tensors) {
+    // Python's addresses are numbers.
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    replicas.push_back({tensor, {reinterpret_cast<const std::byte*>(address), bytes}});
+  }
+  VerifyReplicas(*job.engine(), name, replicas, updates, process_set);
 }
 
 Handle SubmitGroupedAllreduce(Job& job, const std::string& name,
@@ -184,6 +200,9 @@ void BindEngine(nb::module_& module) {
           arg("owner"), arg("choice"), arg("speaks"))
       .def_prop_ro("dropped_passes",
                    [](Job& job) { return job.engine()->settings().dropped_passes; })
+      .def_prop_ro("verify_every", [](Job& job) { return job.engine()->settings().verify_every; })
+      .def("verify_replicas", &VerifyReplicasOf, arg("name"), arg("tensors"), arg("updates"),
+           arg("process_set") = 0, blocking)
       .def_prop_ro("strict", [](Job& job) { return job.engine()->settings().strict; })
       .def("allreduce", &SubmitAllreduce, arg("name"), arg("input"), arg("output"), arg("dtype"),
            arg("shape"), arg("op"), arg("prescale"), arg("postscale"), arg("process_set") = 0,

@@ -12,8 +12,8 @@ from weir._process_sets import ProcessSet
 from weir.torch._ops import reduce_op
 from weir.torch._optimizer import (
     adam, backward_passes, dropped_passes, first_step, hooks, lbfgs, living, load_in_place, look_ahead,
-    loss_scale, momentum, momentum_handover, readiness, registration, saved_state, skip_nonfinite, submission,
-    unfinished, weight_decay)
+    loss_scale, momentum, momentum_handover, readiness, registration, replicas, saved_state, skip_nonfinite,
+    submission, unfinished, weight_decay)
 from weir.torch._optimizer import early_readers, job_events  # noqa: F401  (They listen.)
 from weir.torch._optimizer.exchange.averaging import reduction_of
 from weir.torch._optimizer.exchange.fused import report_of
@@ -271,6 +271,7 @@ class Distributed(_Wrapped):
         self._weir_state = State.STEPPED
         if self._weir_skipped():
             return loss
+        replicas.verify(self, has_exchanged=True)
         make_sparse_again(self)
         result = self._weir_update(self._weir_slots.values())
         return result if closure is None else loss

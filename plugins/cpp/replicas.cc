@@ -1,0 +1,94 @@
+#include "plugins/cpp/replicas.h"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "weir/error.h"
+
+namespace weir {
+namespace {
+
+constexpr std::size_t kSumsOfOne = 4;
+constexpr std::int64_t kHalf = 1 << 16;
+
+std::uint32_t ChecksumOf(std::span<const std::byte> bytes) {
+  // The same bytes as of another type; zlib knows no std::byte.
+  return static_cast<std::uint32_t>(
+      crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+}
+
+std::vector<std::int64_t> SumOverRanks(Engine& engine, const std::string& name,
+                                       std::vector<std::int64_t> values, int process_set) {
+  const TensorView view = ViewOf(std::span(values));
+  engine.Wait(
+      engine.Allreduce(name, view, view, {.op = ReduceOp::kSum, .process_set = process_set}));
+  return values;
+}
+
+/// Returns true if n numbers are equal, from their sum and the sum of their squares
+/// (Cauchy-Schwarz). Numbers below 2^16, at most 2^15 of them, do not overflow.
+bool AreEqual(std::int64_t n, std::int64_t sum, std::int64_t of_squares) {
+  return n * of_squares == sum * sum;
+}
+
+/// Returns the ranks whose values are not the most frequent one, of equally frequent ones that of
+/// the lowest rank. 0: a rank that has joined.
+std::vector<int> ExceptMost(std::span<const int> ranks, std::span<const std::int64_t> values) {
+  std::int64_t most = 0;
+  for (const std::int64_t one : values) {
+    const bool is_more = std::ranges::count(values, one) > std::ranges::count(values, most);
+    if (one != 0 && (most == 0 || is_more)) most = one;
+  }
+  std::vector<int> others;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (values[i] != 0 && values[i] != most) others.push_back(ranks[i]);
+  }
+  return others;
+}
+
+}  // namespace
+
+void VerifyReplicas(Engine& engine, const std::string& name, std::span<const Replica> replicas,
+                    std::int64_t updates, int process_set) {
+  std::vector<std::int64_t> checksums;
+  std::vector<std::int64_t> sums{1};  // Ranks that take part; then four for each tensor.
+  for (const Replica& replica : replicas) {
+    checksums.push_back(ChecksumOf(replica.bytes));
+    for (const std::int64_t half : {checksums.back() % kHalf, checksums.back() / kHalf}) {
+      sums.insert(sums.end(), {half, half * half});
+    }
+  }
+  sums = SumOverRanks(engine, name + "/replicas", std::move(sums), process_set);
+  std::vector<std::size_t> differ;
+  for (std::size_t i = 0; i < replicas.size(); ++i) {
+    const std::span of_one = std::span(sums).subspan(1 + i * kSumsOfOne, kSumsOfOne);
+    const bool equal =
+        AreEqual(sums[0], of_one[0], of_one[1]) && AreEqual(sums[0], of_one[2], of_one[3]);
+    if (!equal) differ.push_back(i);
+  }
+  if (differ.empty()) return;
+
+  // Only now does it matter who holds what.
+  const std::vector<int> ranks = engine.ProcessSetRanks(process_set);
+  const std::size_t first = differ.front();
+  std::vector<std::int64_t> of_first(ranks.size());
+  of_first[static_cast<std::size_t>(std::ranges::find(ranks, engine.rank()) - ranks.begin())] =
+      checksums[first] + 1;
+  const std::vector<int> others = ExceptMost(
+      ranks, SumOverRanks(engine, name + "/differing", std::move(of_first), process_set));
+  throw Mismatch(
+      fmt::format("after {} updates ranks have different parameters: '{}'{} on [{}] is not what it "
+                  "is on the others. Broadcast the parameters before the first step, and let all "
+                  "ranks change them alike: by the same steps, without random numbers or data of "
+                  "one rank. Go on from a checkpoint in which they were equal",
+                  updates, replicas[first].name,
+                  differ.size() == 1 ? "" : fmt::format(" (and {} more)", differ.size() - 1),
+                  fmt::join(others, ", ")),
+      {replicas[first].name, others, "verify"});
+}
+
+}  // namespace weir

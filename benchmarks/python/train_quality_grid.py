@@ -27,8 +27,11 @@ MODELS = {
     "digits": Model(0.02, 0.08, "accuracy", 0.5),
     "lstm": Model(1.0, 4.0, "bits per byte", 1.0, clip=0.5, tuned=0.016),
     "demo": Model(0.04, 0.16, "bits per byte", 1.0, tuned=0.004),
-    "transformer": Model(None, None, "bits per byte", 1.0, tuned=0.004),
+    "transformer": Model(None, None, "bits per byte", 1.0, tuned=0.008),
 }
+# Models that have learnt a like task before (FineTuning): the lower rate, and a quarter of it.
+MODELS.update({f"tuned-{name}": MODELS[name]._replace(low=MODELS[name].low / 4, high=MODELS[name].low, tuned=None)
+               for name in ("digits", "lstm", "demo")})
 RATES = ("low", "high", "tuned")
 ADAM_GRID = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032)
 # Rates of AdamW, for all models: its usual one, and four times that. Not searched for, unlike those
@@ -136,7 +139,14 @@ CONFIGS = {
     "dgc-unmasked-2bit": Config("the same, values of 2 bits",
                                 _dgc(momentum_masking=False, look_ahead=1, values="int2")),
     "dgc-masking-auto": Config("dgc, momentum_masking=auto", _dgc(momentum_masking="auto")),
-    "dgc-masking-auto-look-ahead": Config("the same, with look-ahead",
+    "dgc-masking-auto-density": Config(
+        "the same, density=auto",
+        lambda density, steps: {**_dgc(momentum_masking="auto")(density, steps), "density": "auto",
+                                "steps": steps}),
+    "dgc-without-warm-up": Config("dgc-masking-auto without a warm-up",
+                                  lambda density, steps: {"compressor": "dgc", "density": density,
+                                                          "momentum_masking": "auto"}),
+    "dgc-masking-auto-look-ahead": Config("dgc-masking-auto, with look-ahead",
                                           _dgc(momentum_masking="auto", look_ahead=1)),
     "dgc-flush": Config("dgc, momentum_masking=flush", _dgc(momentum_masking="flush")),
     "dgc-ratio": Config("dgc, momentum_masking=ratio", _dgc(momentum_masking="ratio")),
@@ -177,8 +187,8 @@ class Study(NamedTuple):
 
 
 _ADAM = tuple(name for name in CONFIGS if CONFIGS[name].adam)
-_BEYOND = tuple(name for name in CONFIGS if name.startswith("dgc-") and name != "dgc-adam-look-ahead") + (
-    "dense-adamw",)
+_ELSEWHERE = ("dgc-adam-look-ahead", "dgc-without-warm-up")
+_BEYOND = tuple(name for name in CONFIGS if name.startswith("dgc-") and name not in _ELSEWHERE) + ("dense-adamw",)
 STUDIES = {
     "ablation": Study(0.01, (100, 1000), ("dense", "dgc", "no-masking", "no-correction",
                                           "no-residual", "gradient-dropping")),
@@ -189,11 +199,13 @@ STUDIES = {
     "beyond-paper": Study(0.001, (1000, 10000), ("dense", "dgc", "no-masking", *_BEYOND)),
     "adam": Study(0.001, (1000, 10000), _ADAM, ("demo", "lstm", "transformer")),
     "adam-short": Study(0.01, (100, 1000), _ADAM, ("demo", "lstm", "transformer")),
+    "tuning": Study(0.01, (100, 1000), ("dense", "dgc-masking-auto", "dgc-without-warm-up",
+                                        "dgc-masking-auto-density"), ("tuned-digits", "tuned-lstm", "tuned-demo")),
 }
 # The most telling ones first: a run that ends early has them.
 ORDER = (("ablation", "high"), ("paper", "low"), ("ablation", "low"), ("compressors", "high"),
          ("beyond", "high"), ("paper", "high"), ("beyond-paper", "low"), ("compressors", "low"),
-         ("beyond", "low"), ("beyond-paper", "high"), ("adam", "tuned"), ("adam-short", "tuned"))
+         ("beyond", "low"), ("beyond-paper", "high"), ("adam", "tuned"), ("adam-short", "tuned"), ("tuning", "low"), ("tuning", "high"))
 
 
 def options_of(run: Run) -> Dict[str, object]:
@@ -225,7 +237,7 @@ def base_of(rate: str) -> str:
 
 def _is_new(config, steps, study):
     """True for a new configuration: automatic density is that of the long runs."""
-    return config != "dgc-auto" or steps == study.lengths[0]
+    return config not in ("dgc-auto", "dgc-masking-auto-density") or steps == study.lengths[0]
 
 
 def runs_of(name: str, rate: str, seeds: int):

@@ -20,9 +20,10 @@ def generator_of(seed, rank):
     return torch.Generator().manual_seed(1000 * seed + rank)
 
 
-def read_text():
+def read_text(lower_case=False):
     """(training text, validation text): the first 90 % and the rest, as bytes."""
-    text = torch.tensor(list(TEXT.read_bytes()), dtype=torch.long)
+    text = TEXT.read_bytes()
+    text = torch.tensor(list(text.lower() if lower_case else text), dtype=torch.long)
     train = len(text) * 9 // 10
     return text[:train], text[train:]
 
@@ -106,10 +107,10 @@ class TextTask:
     """Windows of a text. The score is bits per byte on the validation text: the mean of
     -log2 p(next byte)."""
 
-    def __init__(self, model, batch, context, every):
+    def __init__(self, model, batch, context, every, lower_case=False):
         """`every`: all bytes that each input predicts count, or only the last."""
         self.model, self._batch, self._context, self._every = model, batch, context, every
-        self._train, self._validation = read_text()
+        self._train, self._validation = read_text(lower_case)
 
     def _cut(self, text, starts):
         windows = text[starts[:, None] + torch.arange(self._context + 1)]
@@ -145,12 +146,14 @@ class DigitsTask:
     """The 1,797 images that come with scikit-learn, every third one for testing. The score is the
     accuracy in percent."""
 
-    def __init__(self, model, batch):
+    def __init__(self, model, batch, lying=False):
+        """`lying`: the images lie on their side."""
         self.model, self._batch = model, batch
         import sklearn.datasets  # Here, because the grid alone is useful without it.
 
         digits = sklearn.datasets.load_digits()
         images = torch.tensor(digits.images, dtype=torch.float32)[:, None] / 16
+        images = images.mT.contiguous() if lying else images
         labels = torch.tensor(digits.target)
         tested = torch.arange(len(labels)) % 3 == 0
         self._train = images[~tested], labels[~tested]
@@ -170,10 +173,48 @@ class DigitsTask:
         return 100.0 * right, len(labels)
 
 
+class FineTuning:
+    """A task whose model has learnt another one before, in 2,000 steps of momentum SGD that are the same for all
+    runs."""
+
+    STEPS = 2000
+
+    def __init__(self, before, task, rate, clip=None):
+        self.batch, self.score = task.batch, task.score
+        self._before, self._rate, self._clip = before, rate, clip
+        self._learnt = None  # Parameters, once they are needed.
+
+    def _learn(self):
+        torch.manual_seed(0)
+        generator = torch.Generator().manual_seed(0)
+        model = self._before.model()
+        optimizer = torch.optim.SGD(model.parameters(), lr=self._rate, momentum=0.9)
+        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, self.STEPS)
+        for _ in range(self.STEPS):
+            inputs, targets = self._before.batch(generator)
+            optimizer.zero_grad()
+            F.cross_entropy(model(inputs), targets).backward()
+            if self._clip is not None:
+                torch.nn.utils.clip_grad_norm_(model.parameters(), self._clip)
+            optimizer.step()
+            schedule.step()
+        return model.state_dict()
+
+    def model(self):
+        self._learnt = self._learnt or self._learn()
+        model = self._before.model()
+        model.load_state_dict(self._learnt)
+        return model
+
+
 # By the names of train_quality_grid.MODELS; made when needed.
 TASKS = {
     "demo": lambda: TextTask(ByteMlp, batch=16, context=ByteMlp.CONTEXT, every=False),
     "lstm": lambda: TextTask(CharLstm, batch=8, context=32, every=True),
     "transformer": lambda: TextTask(CharTransformer, batch=8, context=CharTransformer.CONTEXT, every=True),
     "digits": lambda: DigitsTask(DigitsCnn, batch=8),
+    "tuned-demo": lambda: FineTuning(TextTask(ByteMlp, 32, ByteMlp.CONTEXT, False, lower_case=True),
+                                     TASKS["demo"](), 0.16),
+    "tuned-lstm": lambda: FineTuning(TextTask(CharLstm, 16, 32, True, lower_case=True), TASKS["lstm"](), 2.0, 0.5),
+    "tuned-digits": lambda: FineTuning(DigitsTask(DigitsCnn, 16, lying=True), TASKS["digits"](), 0.04),
 }

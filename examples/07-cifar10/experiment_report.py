@@ -1,5 +1,6 @@
 """Results of experiment.py's runs: accuracies, the paired difference, as Markdown."""
 
+import math
 import statistics
 
 from paired import paired_difference, table
@@ -37,7 +38,7 @@ def _difference(findings, name):
     if name not in findings["differences"]:
         return ""
     mean, half = findings["differences"][name]
-    return f"{mean:+.2f} ± {half:.2f}"
+    return f"{mean:+.2f} ± {half:.2f}" if math.isfinite(half) else f"{mean:+.2f}"
 
 
 def _table(findings):
@@ -55,7 +56,9 @@ def _table(findings):
 def _verdicts(findings):
     for name, (mean, half) in findings["differences"].items():
         verdict = "within" if mean >= -TARGET else "**not** within"
-        sure = "" if mean - half >= -TARGET or mean + half < -TARGET else "; its interval goes beyond"
+        sure = "" if mean - half >= -TARGET or mean + half < -TARGET else "; the interval goes beyond"
+        if math.isinf(half):
+            sure = ", with one seed, which may be chance"
         yield f"* {name}: {verdict} {TARGET:g} points of dense{sure}."
 
 
@@ -68,14 +71,14 @@ def markdown(findings):
 
 ResNet-{run["depth"]} with {run["width"]} channels in its first stage and batch norm ({findings["parameters"]:,} parameters), {run["ranks"]} ranks of {run["batch"]} images,
 {run["images"]:,} images, {run["epochs"]} epochs ({steps:,} steps), SGD with momentum 0.9, weight decay 0.0001, rate {run["rate"]:g}, a tenth of it from the middle on and
-a hundredth from three quarters on; {seeds} seeds. Compressed: density 0.1 % after a warm-up of {run["warmup_epochs"]} epochs.
+a hundredth from three quarters on; {seeds} {"seed" if seeds == 1 else "seeds"}. Compressed: density 0.1 % after a warm-up of {run["warmup_epochs"]} epochs.
 How it came about: [Experiments](README.md).
 
 {_table(findings)}
 
 {verdicts}
 
-± is the 95 % interval of the paired difference. Accuracies are those after the last epoch, on the 10,000 test images.
+± is the 95 % interval of the difference, paired by seed. Accuracies are those after the last epoch, on the 10,000 test images.
 
 ![Accuracy over epochs](cifar10-accuracy.svg)
 

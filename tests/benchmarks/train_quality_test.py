@@ -15,7 +15,7 @@ import torch  # noqa: E402
 import train_quality  # noqa: E402
 from train_quality_grid import (  # noqa: E402
     CONFIGS, MODELS, STUDIES, Run, base_of, grid, options_of, rate_of)
-from train_quality_models import TASKS, generator_of  # noqa: E402
+from train_quality_models import TASKS, FineTuning, generator_of  # noqa: E402
 from train_quality_report import TrainQualityReport  # noqa: E402
 from train_quality_statistics import Group, Interval  # noqa: E402
 from train_quality_store import Store  # noqa: E402
@@ -197,6 +197,21 @@ class Grid(unittest.TestCase):
 
 
 class Tasks(unittest.TestCase):
+    def setUp(self):
+        self.addCleanup(setattr, FineTuning, "STEPS", FineTuning.STEPS)
+        FineTuning.STEPS = 3
+
+    def test_fine_tuning_begins_with_what_was_learnt_whatever_the_seed(self):
+        task = TASKS["tuned-digits"]()
+        models = []
+        for seed in (1, 2):
+            torch.manual_seed(seed)
+            models.append(torch.cat([p.flatten() for p in task.model().parameters()]))
+        self.assertTrue(torch.equal(*models))
+        torch.manual_seed(0)
+        fresh = torch.cat([p.flatten() for p in TASKS["digits"]().model().parameters()])
+        self.assertFalse(torch.equal(models[0], fresh))
+
     def test_batches_depend_on_the_generator_alone(self):
         for name, make in TASKS.items():
             task = make()

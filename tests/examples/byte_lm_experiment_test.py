@@ -13,7 +13,6 @@ EXAMPLE = pathlib.Path(__file__).resolve().parents[2] / "examples" / "01-byte-lm
 sys.path.insert(0, str(EXAMPLE))
 
 import experiment  # noqa: E402
-from curves_svg import svg  # noqa: E402
 from paired import paired_difference  # noqa: E402
 
 # Best at rate 0.2, compressed 0.01 worse; says in a file beside its result that it ran.
@@ -107,14 +106,6 @@ class Experiment(unittest.TestCase):
         with contextlib.redirect_stderr(io.StringIO()):
             self.assertEqual(run_experiment(self.folder), 1)
         self.assertIn("**no**", (self.folder / "byte-lm.md").read_text())
-
-
-class Plot(unittest.TestCase):
-    def test_a_run_that_diverged_is_left_out(self):
-        picture = svg({"dense": [[[1, None], [2, None]]], "dgc": [[[1, 3.0], [2, None]]]}, "step", "bits")
-        words = [node.text for node in xml.etree.ElementTree.fromstring(picture).iter() if node.text]
-        self.assertIn("dgc", words)
-        self.assertNotIn("dense", words)
 
 
 if __name__ == "__main__":

@@ -51,6 +51,13 @@ class Experiment(unittest.TestCase):
         for name in ("accuracy", "loss"):
             xml.etree.ElementTree.fromstring((self.folder / f"cifar10-{name}.svg").read_text())
 
+    def test_one_seed_has_no_interval(self):
+        self.run_experiment("--seeds", "1")
+        report = (self.folder / "cifar10.md").read_text()
+        self.assertNotIn("inf", report)
+        self.assertIn("| -0.50 |", report)
+        self.assertIn("one seed", report)
+
     def test_a_further_seed_runs_alone(self):
         self.run_experiment("--seeds", "2")
         said = self.run_experiment("--seeds", "3")

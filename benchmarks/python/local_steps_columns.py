@@ -12,6 +12,7 @@ def _outer(compression, **arguments):
 
 
 _INT8 = {"compressor": "int8", "ef": "vanilla"}
+_TOPK = {"compressor": "topk", "k": 0.03, "values": "int2", "ef": "vanilla"}
 _ONEBIT = {"compressor": "onebit", "scaling": True, "ef": "vanilla"}
 COLUMNS = {
     ALONE: lambda hvd, optimizer, named: optimizer,
@@ -21,5 +22,6 @@ COLUMNS = {
     "outer-int8": _outer(_INT8),
     "outer-onebit": _outer(_ONEBIT),
     "outer-onebit-overlap": _outer(_ONEBIT, overlap=10, fragments=3),
+    "outer-topk-overlap": _outer(_TOPK, overlap=10, fragments=3),
 }
-LOCAL = ("outer-onebit-overlap",)  # Must hide their exchange.
+LOCAL = ("outer-onebit-overlap", "outer-topk-overlap")  # Must hide their exchange.

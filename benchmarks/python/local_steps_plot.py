@@ -7,12 +7,12 @@ from local_steps_columns import ALONE
 
 STYLES = {"dense": ("tab:blue", "-"), "powersgd": ("tab:purple", "-"), "dgc-adam": ("tab:red", "-"),
           "outer-int8": ("tab:green", "-"), "outer-onebit": ("tab:olive", "-"),
-          "outer-onebit-overlap": ("tab:olive", "--")}
+          "outer-onebit-overlap": ("tab:olive", "--"), "outer-topk-overlap": ("black", "--")}
 
 
 def _draw(axes, rows, place, unit):
     for row in rows:
-        colour, line = STYLES.get(row["column"], (None, "-"))
+        colour, line = STYLES[row["column"]]
         points = [point for point in row["curve"] if point[place] > 0]
         axes.plot([point[place] / unit for point in points], [point[2] for point in points], color=colour,
                   linestyle=line, linewidth=1.2, label=row["column"])
@@ -21,8 +21,9 @@ def _draw(axes, rows, place, unit):
 
 def save(rows, path):
     """Draws what has been measured; the ending of `path` gives the format."""
-    rows = [row for row in rows if row["column"] != ALONE]
+    rows = sorted((row for row in rows if row["column"] != ALONE), key=lambda row: list(STYLES).index(row["column"]))
     rates = list(dict.fromkeys(row["rate"] for row in rows))
+    shortest = min(row["curve"][-1][0] for row in rows)
     # The same rows make the same file.
     matplotlib.rcParams.update({"svg.hashsalt": "weir", "svg.fonttype": "none", "font.size": 9})
     figure, grid = pyplot.subplots(2, len(rates), squeeze=False, sharey=True, figsize=(3.6 * len(rates) + 1.6, 6.2),
@@ -30,7 +31,7 @@ def save(rows, path):
     for number, rate in enumerate(rates):
         of_rate = [row for row in rows if row["rate"] == rate]
         _draw(grid[0][number], of_rate, 0, 1)
-        grid[0][number].set(title=rate.replace("mbit", " Mb/s").replace("gbit", " Gb/s"), xlabel="seconds")
+        grid[0][number].set(title=rate.replace("mbit", " Mb/s").replace("gbit", " Gb/s"), xlabel="seconds", xlim=(0, shortest))
         _draw(grid[1][number], of_rate, 1, 1e6)
         grid[1][number].set(xlabel="MB that a rank has sent", xscale="log")
     figure.supylabel("training loss, bits a byte")

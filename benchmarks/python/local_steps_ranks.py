@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import math
 import pathlib
 import time
 import warnings
@@ -16,7 +17,8 @@ from train_quality_models import TASKS, generator_of
 
 RATE = 0.004  # AdamW's, tuned for the model (train_quality_grid.MODELS).
 WARM_UP = 30  # Steps that are not timed.
-PATIENCE = 10  # Steps after which rank 0 says whether there is time for more.
+PATIENCE = 10  # Steps before rank 0 says for the first time how many there is time for.
+SMOOTHED = 20  # Steps, of the loss.
 POINTS = 60   # Of the curve.
 
 
@@ -48,6 +50,14 @@ def smoothed(values, width):
     return found
 
 
+def more_steps(done, elapsed, seconds):
+    """Returns how many steps to take before ranks ask again, 0 for none: half of those that there seems to be
+    time for, and not many more than were timed. What they ask waits in the network's queue behind the exchange,
+    so they seldom do."""
+    left = math.ceil((seconds - elapsed) * done / elapsed / 2)
+    return hvd.broadcast_object(max(min(left, 3 * done), 0), name="time")
+
+
 def train(column, seconds):
     """Returns the row of the report. Collective."""
     training = Training(column)
@@ -55,14 +65,15 @@ def train(column, seconds):
     hvd.barrier()
     begin, before = time.perf_counter(), netlab.sent().bytes
     times, losses, sent = [], [], []
-    while True:
-        losses.append(training.step())
-        times.append(time.perf_counter() - begin)
-        sent.append(netlab.sent().bytes - before)
-        if len(times) % PATIENCE == 0 and hvd.broadcast_object(times[-1] > seconds, name="time"):
-            break
+    steps = PATIENCE
+    while steps > 0:
+        for _ in range(steps):
+            losses.append(training.step())
+            times.append(time.perf_counter() - begin)
+            sent.append(netlab.sent().bytes - before)
+        steps = more_steps(len(times), times[-1], seconds)
     theirs = hvd.allgather_object(losses)
-    loss = smoothed([sum(of_all) / len(of_all) for of_all in zip(*theirs)], 2 * PATIENCE)
+    loss = smoothed([sum(of_all) / len(of_all) for of_all in zip(*theirs)], SMOOTHED)
     first = min(WARM_UP, len(times) // 2)
     chosen = sorted({round(i * (len(times) - 1) / (POINTS - 1)) for i in range(POINTS)})
     return {"steps": len(times), "seconds": (times[-1] - times[first]) / (len(times) - 1 - first),

@@ -92,3 +92,14 @@ def test_a_rank_that_has_joined_differs_in_nothing(rank, size):
     optimizer = made(model)
     assert failing_step(optimizer, model, rank, steps=2 if rank == size - 1 else 5)[0] is None
     hvd.join()
+
+
+def test_local_steps_are_no_difference_but_anchors_are(rank, size):
+    model = net(6, 10, 3)
+    optimizer = hvd.Outer(torch.optim.SGD(model.parameters(), lr=0.1), model.named_parameters(), every=2,
+                          compression="none")
+    assert failing_step(optimizer, model, rank, steps=10)[0] is None
+    if size == 1:
+        return
+    changed(optimizer._weir_fragments[0]._anchors[0], rank, 0)()
+    assert failing_step(optimizer, model, rank, steps=10)[0] == 3  # In the seventh round, after six.

@@ -201,7 +201,9 @@ class FineTuning:
         return model.state_dict()
 
     def model(self):
-        self._learnt = self._learnt or self._learn()
+        if self._learnt is None:
+            with torch.random.fork_rng():  # A run's own random numbers are those of its seed.
+                self._learnt = self._learn()
         model = self._before.model()
         model.load_state_dict(self._learnt)
         return model

@@ -313,9 +313,10 @@ std::vector<SettingRow> MakeTable() {
        .alias = "",
        .member = &S::verify_every,
        .allowed = "steps, 0 to 1000000000",
-       .help = "After so many steps each time, optimizers prove that all ranks have the same "
-               "parameters; if not, the step fails with an error that names a parameter and the "
-               "ranks. 0: never.",
+       .help =
+           "After so many steps each time, a DistributedOptimizer proves that all ranks have the "
+           "same parameters; if not, the step fails with an error that names a parameter and "
+           "the ranks. 0: never.",
        .max = kUnlimited},
       {.name = "DROPPED_PASSES",
        .alias = "",

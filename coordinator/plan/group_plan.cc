@@ -286,6 +286,7 @@ Request RegistrationRequest(const GradientGroupSpec& spec, const GroupPlan& plan
   request.settings.emplace_back("by priority", spec.by_priority ? "true" : "false");
   request.settings.emplace_back("prescale", ExactText(spec.prescale));
   request.settings.emplace_back("postscale", ExactText(spec.postscale));
+  request.settings.emplace_back("WEIR_VERIFY_EVERY", std::to_string(settings.verify_every));
   request.settings.emplace_back("WEIR_FUSION_THRESHOLD",
                                 std::to_string(settings.fusion_threshold_bytes));
   request.slots = plan.slots();

@@ -21,6 +21,7 @@ sys.path.insert(0, str(EXAMPLE.parent / "experiments"))
 import experiment_report  # noqa: E402
 from curves_svg import svg  # noqa: E402
 from kept_runs import KeptRuns  # noqa: E402
+from paired import MOST_SEEDS  # noqa: E402
 
 # The first method is the one that the others are compared with.
 METHODS = {
@@ -71,7 +72,12 @@ def parse_arguments(argv):
     parser.add_argument("--launcher", default="build/release/bin/weirrun -np {ranks}",
                         help="what starts the ranks (default '%(default)s')")
     parser.add_argument("--program", default=f".venv/bin/python {EXAMPLE / 'train.py'}")
-    return parser.parse_args(argv)
+    options = parser.parse_args(argv)
+    if 128 % options.ranks:
+        parser.error(f"--ranks {options.ranks} cannot share batches of 128 images evenly")
+    if not 1 <= options.seeds <= MOST_SEEDS:
+        parser.error(f"--seeds {options.seeds}: give 1 to {MOST_SEEDS}")
+    return options
 
 
 def main(argv=None):

@@ -5,6 +5,7 @@ import io
 import pathlib
 import pickle
 import tarfile
+import zipfile
 from typing import Callable, Dict, NamedTuple
 
 import numpy
@@ -106,7 +107,8 @@ def load(path) -> Cifar10:
         if path.is_dir():
             return _of_batches({file.name: file.read_bytes for file in path.iterdir() if file.is_file()}, path)
         return _of_npz(path) if path.suffix == ".npz" else _of_archive(path)
-    except (KeyError, ValueError, EOFError, pickle.UnpicklingError, tarfile.TarError) as error:
+    except (LookupError, TypeError, ValueError, EOFError, pickle.UnpicklingError, tarfile.TarError,
+            zipfile.BadZipFile) as error:
         why = (str(error) or type(error).__name__).splitlines()[0]
         raise NotCifar10(f"{path} is not CIFAR-10 ({why}): give cifar-10-python.tar.gz, cifar-10-binary.tar.gz, or the "
                          "folder that one of them unpacks to") from error

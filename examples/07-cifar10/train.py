@@ -6,6 +6,7 @@
 
 import argparse
 import json
+import math
 import pathlib
 import time
 
@@ -70,6 +71,9 @@ class Training:
         torch.manual_seed(options.seed)  # The same initial parameters on all ranks.
         self.model = ResNet(options.depth, options.width, CLASSES).to(self._device)
         self.steps_of_epoch = len(self._train.labels) // (options.batch * hvd.size())
+        if self.steps_of_epoch == 0:
+            raise ValueError(f"{len(self._train.labels)} images fill no batch of {options.batch} on each of "
+                             f"{hvd.size()} ranks")
         optimizer = torch.optim.SGD(self.model.parameters(), lr=options.lr, momentum=0.9, weight_decay=1e-4)
         self._optimizer = hvd.DistributedOptimizer(
             optimizer, named_parameters=self.model.named_parameters(), compression=self._compression())
@@ -82,7 +86,7 @@ class Training:
 
     def _compression(self):
         text, epochs = self._options.compression, self._options.warmup_epochs
-        if "compressor=dgc" not in text:
+        if "compressor=dgc" not in text or "warmup_steps" in text:
             return text
         return f"{text},warmup_steps={epochs * self.steps_of_epoch}"
 
@@ -98,7 +102,7 @@ class Training:
             loss += self._step(self._train.pixels[batch], self._train.labels[batch])
         self._schedule.step()
         loss = hvd.allreduce(loss / self.steps_of_epoch, name="loss").item()
-        self.curve.append([number + 1, self.accuracy(), loss])
+        self.curve.append([number + 1, self.accuracy(), loss if math.isfinite(loss) else None])
 
     def _step(self, pixels, labels):
         self._optimizer.zero_grad()
@@ -138,7 +142,7 @@ def main():
         training.epoch(number)
         if hvd.rank() == 0:
             epoch, accuracy, loss = training.curve[-1]
-            print(f"epoch {epoch}: loss {loss:.3f}, accuracy {accuracy:.2f} % on the test images, "
+            print(f"epoch {epoch}: loss {'not finite' if loss is None else f'{loss:.3f}'}, accuracy {accuracy:.2f} % on the test images, "
                   f"{time.perf_counter() - started:.0f} s", flush=True)
     if hvd.rank() == 0 and options.json:
         options.json.write_text(json.dumps({

@@ -38,7 +38,7 @@ class _Frame:
 
 
 def _finite(curve):
-    return [(x, y) for x, y in curve if y is not None]
+    return [(x, y) for x, y in curve if y is not None and math.isfinite(y)]
 
 
 def _line(frame, curve, colour, width):
@@ -72,7 +72,7 @@ def _axes(frame, x_label, y_label):
 
 
 def svg(curves, x_label, y_label, falls=True):
-    """`curves`: {label: [a seed's [(x, y)]]}. A y of None is left out, and so is a label without a finite point."""
+    """`curves`: {label: [a seed's [(x, y)]]}. A y of None or NaN is left out, and so is a label without a finite point."""
     finite = {label: [c for c in map(_finite, of_label) if c] for label, of_label in curves.items()}
     finite = {label: lines for label, lines in finite.items() if lines}
     points = [point for lines in finite.values() for line in lines for point in line]

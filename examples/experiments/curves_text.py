@@ -1,5 +1,7 @@
 """Curves of trainings as lines of text, for a terminal: a letter a curve."""
 
+import math
+
 MARKS, TOGETHER = "ox+#", "*"
 
 
@@ -20,9 +22,10 @@ def _number(value):
 
 
 def text(curves, x_label, y_label, width=64, height=14):
-    """`curves`: {label: [(x, y)]} of rising x; a y of None is left out. Returns lines of at most width + 10
+    """`curves`: {label: [(x, y)]} of rising x; a y of None or NaN is left out. At most four. Returns lines of at most width + 10
     characters, or none if no curve has two points."""
-    finite = {label: [(x, y) for x, y in curve if y is not None] for label, curve in curves.items()}
+    finite = {label: [(x, y) for x, y in curve if y is not None and math.isfinite(y)]
+              for label, curve in curves.items()}
     finite = {label: curve for label, curve in finite.items() if len(curve) > 1}
     if not finite:
         return []
@@ -40,6 +43,6 @@ def text(curves, x_label, y_label, width=64, height=14):
                 _marked(grid[round(from_top * (height - 1))], column, mark)
     axis = [_number(high), *[""] * (height - 2), _number(low)]
     names = ", ".join(f"{mark} {label}" for mark, label in zip(MARKS, finite))
-    together = f", {TOGETHER} both" if len(finite) > 1 else ""
+    together = f", {TOGETHER} {'both' if len(finite) == 2 else 'several'}" if len(finite) > 1 else ""
     return [f"{y_label}: {names}{together}", *(f"{label:>8} |{''.join(row).rstrip()}" for label, row in zip(axis, grid)),
             f"{'':8} +{'-' * width}", f"{'':9} {_number(first):<{width - 8}}{_number(last):>8}  {x_label}"]

@@ -5,6 +5,7 @@ import statistics
 
 # Two-sided 95 % quantiles of Student's t distribution, by degrees of freedom.
 T_95 = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262}
+MOST_SEEDS = max(T_95) + 1
 
 
 def paired_difference(baseline, other):

@@ -35,6 +35,7 @@ DistributedOptimizer::Impl::Impl(Engine& engine, std::vector<Parameter> paramete
                           std::to_string(options.backward_passes_per_step));
   }
   CheckParameters();
+  CheckVerifiable();
   for (const Parameter& parameter : parameters_) {
     accumulators_.emplace_back(parameter.gradient, options.backward_passes_per_step);
     parameter_groups_ = std::max(parameter_groups_, parameter.parameter_group + 1);
@@ -88,15 +89,25 @@ void DistributedOptimizer::Impl::BroadcastParameters() {
   for (const Handle handle : handles) engine_.Wait(handle);
 }
 
+void DistributedOptimizer::Impl::CheckVerifiable() const {
+  if (engine_.settings().verify_every == 0) return;
+  for (const auto& [key, value] : plan_.compression) {
+    if (!key.starts_with("max_staleness") || value == "0") continue;
+    throw InvalidArgument("WEIR_VERIFY_EVERY with " + key + "=" + value + " of '" + name_ +
+                          "': ranks have different parameters then. Leave one of them out");
+  }
+}
+
 void DistributedOptimizer::Impl::VerifyValues() {
   const std::int64_t every = engine_.settings().verify_every;
-  const std::int64_t updates = group_->next_step();
-  if (every == 0 || updates == 0 || updates % every != 0) return;
+  const std::int64_t steps = group_->next_step();
+  // A step that was refused begins again, on one rank perhaps.
+  if (every == 0 || steps % every != 0 || std::exchange(verified_at_, steps) == steps) return;
   std::vector<Replica> replicas;
   for (const Parameter& parameter : parameters_) {
-    replicas.push_back({parameter.name, std::as_bytes(parameter.value)});
+    replicas.push_back({parameter.name, ChecksumOf(std::as_bytes(parameter.value))});
   }
-  VerifyReplicas(engine_, name_, replicas, updates);
+  VerifyReplicas(engine_, name_, replicas, steps);
 }
 
 void DistributedOptimizer::Impl::BeginStep(std::span<const float> learning_rates,

@@ -38,6 +38,8 @@ class DistributedOptimizer::Impl {
   void CheckParameters() const;
   void RegisterGradients();
   void BroadcastParameters();
+  /// Throws InvalidArgument if settings ask for what cannot be verified.
+  void CheckVerifiable() const;
   /// Throws Mismatch if ranks have different values, as often as settings ask for.
   void VerifyValues();
   void Submit(std::size_t index);
@@ -65,6 +67,7 @@ class DistributedOptimizer::Impl {
   bool step_is_late_ = false;    ///< Between StepLater and Finish.
   StepReport last_report_;
   int parameter_groups_ = 1;
+  std::int64_t verified_at_ = 0;  ///< Step of the last VerifyValues that looked.
 };
 
 }  // namespace weir

@@ -15,12 +15,6 @@ namespace {
 constexpr std::size_t kSumsOfOne = 4;
 constexpr std::int64_t kHalf = 1 << 16;
 
-std::uint32_t ChecksumOf(std::span<const std::byte> bytes) {
-  // The same bytes as of another type; zlib knows no std::byte.
-  return static_cast<std::uint32_t>(
-      crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
-}
-
 std::vector<std::int64_t> SumOverRanks(Engine& engine, const std::string& name,
                                        std::vector<std::int64_t> values, int process_set) {
   const TensorView view = ViewOf(std::span(values));
@@ -35,30 +29,35 @@ bool AreEqual(std::int64_t n, std::int64_t sum, std::int64_t of_squares) {
   return n * of_squares == sum * sum;
 }
 
-/// Returns the ranks whose values are not the most frequent one, of equally frequent ones that of
-/// the lowest rank. 0: a rank that has joined.
+/// Returns the ranks that do not have the value of more than half of them; if no value has so many,
+/// all of them. 0: a rank that has joined.
 std::vector<int> ExceptMost(std::span<const int> ranks, std::span<const std::int64_t> values) {
-  std::int64_t most = 0;
-  for (const std::int64_t one : values) {
-    const bool is_more = std::ranges::count(values, one) > std::ranges::count(values, most);
-    if (one != 0 && (most == 0 || is_more)) most = one;
-  }
+  const auto taking_part = std::ranges::count_if(values, [](std::int64_t one) { return one != 0; });
+  const auto most = std::ranges::find_if(values, [&](std::int64_t one) {
+    return one != 0 && 2 * std::ranges::count(values, one) > taking_part;
+  });
   std::vector<int> others;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
-    if (values[i] != 0 && values[i] != most) others.push_back(ranks[i]);
+    const bool has_most = most != values.end() && values[i] == *most;
+    if (values[i] != 0 && !has_most) others.push_back(ranks[i]);
   }
   return others;
 }
 
 }  // namespace
 
+std::uint32_t ChecksumOf(std::span<const std::byte> bytes) {
+  // The same bytes as of another type; zlib knows no std::byte.
+  return static_cast<std::uint32_t>(
+      crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+}
+
 void VerifyReplicas(Engine& engine, const std::string& name, std::span<const Replica> replicas,
-                    std::int64_t updates, int process_set) {
-  std::vector<std::int64_t> checksums;
+                    std::int64_t steps, int process_set) {
   std::vector<std::int64_t> sums{1};  // Ranks that take part; then four for each tensor.
   for (const Replica& replica : replicas) {
-    checksums.push_back(ChecksumOf(replica.bytes));
-    for (const std::int64_t half : {checksums.back() % kHalf, checksums.back() / kHalf}) {
+    const std::int64_t checksum = replica.checksum;
+    for (const std::int64_t half : {checksum % kHalf, checksum / kHalf}) {
       sums.insert(sums.end(), {half, half * half});
     }
   }
@@ -77,15 +76,15 @@ void VerifyReplicas(Engine& engine, const std::string& name, std::span<const Rep
   const std::size_t first = differ.front();
   std::vector<std::int64_t> of_first(ranks.size());
   of_first[static_cast<std::size_t>(std::ranges::find(ranks, engine.rank()) - ranks.begin())] =
-      checksums[first] + 1;
+      std::int64_t{replicas[first].checksum} + 1;
   const std::vector<int> others = ExceptMost(
       ranks, SumOverRanks(engine, name + "/differing", std::move(of_first), process_set));
   throw Mismatch(
-      fmt::format("after {} updates ranks have different parameters: '{}'{} on [{}] is not what it "
-                  "is on the others. Broadcast the parameters before the first step, and let all "
+      fmt::format("after {} steps ranks have different parameters: '{}'{} on [{}] is not what it "
+                  "is elsewhere. Broadcast the parameters before the first step, and let all "
                   "ranks change them alike: by the same steps, without random numbers or data of "
                   "one rank. Go on from a checkpoint in which they were equal",
-                  updates, replicas[first].name,
+                  steps, replicas[first].name,
                   differ.size() == 1 ? "" : fmt::format(" (and {} more)", differ.size() - 1),
                   fmt::join(others, ", ")),
       {replicas[first].name, others, "verify"});

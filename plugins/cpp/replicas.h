@@ -10,18 +10,21 @@
 
 namespace weir {
 
-/// A tensor of which every rank holds a copy. The bytes are on the CPU.
+/// A tensor of which every rank holds a copy.
 struct Replica {
   std::string name;
-  std::span<const std::byte> bytes;
+  std::uint32_t checksum = 0;  ///< ChecksumOf its bytes.
 };
 
-/// Throws Mismatch, on all ranks of the process set, that names tensors whose bytes differ between
-/// ranks, and the ranks whose bytes are not those of most. Collective, with the same tensors on all
-/// ranks and the same `name`, a prefix of the operations' names. A rank that has joined counts as
-/// equal. Takes an all-reduce of 32 bytes for each tensor, and one pass over the bytes. `updates`:
-/// that the tensors have had, for the message.
+/// Returns the CRC-32 of bytes on the CPU. Thread-safe.
+std::uint32_t ChecksumOf(std::span<const std::byte> bytes);
+
+/// Throws Mismatch, on all ranks of the process set, that names a tensor whose checksums differ
+/// between ranks, and the ranks that do not have what most have; where no value has a majority, all
+/// ranks. Collective, with the same tensors on all ranks and the same `name`, a prefix of the
+/// operations' names. A rank that has joined counts as equal. Takes an all-reduce of 32 bytes for
+/// each tensor. `steps`: taken so far, for the message.
 void VerifyReplicas(Engine& engine, const std::string& name, std::span<const Replica> replicas,
-                    std::int64_t updates, int process_set = 0);
+                    std::int64_t steps, int process_set = 0);
 
 }  // namespace weir

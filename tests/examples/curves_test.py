@@ -23,7 +23,7 @@ def words_of(picture):
 
 class Picture(unittest.TestCase):
     def test_a_run_that_diverged_is_left_out(self):
-        words = words_of(svg({"dense": [[(1, None), (2, None)]], "dgc": [[(1, 3.0), (2, None)]]}, "step", "bits"))
+        words = words_of(svg({"dense": [[(1, None), (2, float("nan"))]], "dgc": [[(1, 3.0), (2, None)]]}, "step", "bits"))
         self.assertIn("dgc", words)
         self.assertNotIn("dense", words)
 
@@ -57,7 +57,7 @@ class Text(unittest.TestCase):
         self.assertNotIn("o", "".join(row[:10] for row in rows))
 
     def test_what_has_no_two_points_is_not_drawn(self):
-        self.assertEqual(text({"dense": [(1, 3.0)], "dgc": [(1, None), (2, None)]}, "step", "bits"), [])
+        self.assertEqual(text({"dense": [(1, 3.0)], "dgc": [(1, None), (2, float("nan"))]}, "step", "bits"), [])
 
 
 class DemoCurves(unittest.TestCase):

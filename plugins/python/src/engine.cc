@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <string>
-#include <tuple>
 #include <utility>
 
 #include "coordinator/engine/programs_choice.h"
@@ -34,18 +33,13 @@ Handle SubmitAllreduce(Job& job, const std::string& name, std::uintptr_t in, std
                                  OptionsOf(op, prescale, postscale, process_set));
 }
 
-/// A tensor on the CPU: name, address, bytes.
-using NamedMemory = std::tuple<std::string, std::uintptr_t, std::size_t>;
-
-void VerifyReplicasOf(Job& job, const std::string& name, const std::vector<NamedMemory>& tensors,
-                      std::int64_t updates, int process_set) {
+/// `tensors`: names and checksums.
+void VerifyReplicasOf(Job& job, const std::string& name,
+                      const std::vector<std::pair<std::string, std::uint32_t>>& tensors,
+                      std::int64_t steps, int process_set) {
   std::vector<Replica> replicas;
-  for (const auto& [tensor, address, bytes] : tensors) {
-    // Python's addresses are numbers.
-    // NOLINTNEXTLINE(performance-no-int-to-ptr)
-    replicas.push_back({tensor, {reinterpret_cast<const std::byte*>(address), bytes}});
-  }
-  VerifyReplicas(*job.engine(), name, replicas, updates, process_set);
+  for (const auto& [tensor, checksum] : tensors) replicas.push_back({tensor, checksum});
+  VerifyReplicas(*job.engine(), name, replicas, steps, process_set);
 }
 
 Handle SubmitGroupedAllreduce(Job& job, const std::string& name,
@@ -201,7 +195,7 @@ void BindEngine(nb::module_& module) {
       .def_prop_ro("dropped_passes",
                    [](Job& job) { return job.engine()->settings().dropped_passes; })
       .def_prop_ro("verify_every", [](Job& job) { return job.engine()->settings().verify_every; })
-      .def("verify_replicas", &VerifyReplicasOf, arg("name"), arg("tensors"), arg("updates"),
+      .def("verify_replicas", &VerifyReplicasOf, arg("name"), arg("tensors"), arg("steps"),
            arg("process_set") = 0, blocking)
       .def_prop_ro("strict", [](Job& job) { return job.engine()->settings().strict; })
       .def("allreduce", &SubmitAllreduce, arg("name"), arg("input"), arg("output"), arg("dtype"),

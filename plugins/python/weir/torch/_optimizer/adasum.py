@@ -10,7 +10,7 @@ from weir._process_sets import ProcessSet
 from weir.torch._compression.compressors import is_compressor
 from weir.torch._ops import handles, reduce_op
 from weir.torch._ops.grouped_allreduce import grouped_allreduce_async_
-from weir.torch._optimizer import load_in_place
+from weir.torch._optimizer import load_in_place, replicas
 from weir.torch._optimizer.parameter_slot import checked_passes
 
 if TYPE_CHECKING:  # The class it is mixed into.
@@ -41,6 +41,7 @@ class AdasumDistributed(_Wrapped):
 
     def step(self, closure: Any = None) -> Any:
         """Takes the wrapped optimizer's step, and then the combined one."""
+        replicas.warn_of_none(self)
         loss = None
         if closure is not None:
             with torch.enable_grad():

@@ -14,7 +14,7 @@ import torch
 from weir import _job
 from weir.errors import HorovodInternalError
 from weir.torch._optimizer import (
-    adam, backward_passes, dropped_passes, first_step, hooks, momentum_handover, replicas, weight_decay)
+    adam, backward_passes, dropped_passes, first_step, hooks, momentum_handover, weight_decay)
 from weir.torch._optimizer.exchange.fused import FusedExchange
 from weir.torch._optimizer.exchange.late_results import LateResults
 from weir.torch._optimizer.late_updates import LateUpdate, LateUpdates
@@ -144,12 +144,12 @@ class CrossBarrier(Distributed):
             return result
         self._weir_thread = threading.get_ident()
         backward_passes.take_back(self)
-        replicas.verify(self, has_exchanged=False)
         self._weir_runs_late = True
         try:
             self._weir_synchronize(early=True)
         finally:
             self._weir_runs_late = False
+        self._weir_verify()
         self._weir_leave_for_later()
         self._weir_state = State.STEPPED
         self._weir_reached.clear()

@@ -62,6 +62,7 @@ class Distributed(_Wrapped):
         self._weir_is_member = bool(process_set.included())
         has_momentum = momentum.is_sgd_with_momentum(self)
         self._weir_options = options = _core.resolve_auto(options, has_momentum)
+        replicas.check(options)
         self._weir_tensor_options = _core.TensorOptions(options)
         self._weir_compressor = compressor  # The program's own.
         self._weir_passes = passes
@@ -257,6 +258,7 @@ class Distributed(_Wrapped):
         if _is_compiling():
             raise TypeError(_COMPILED)  # TorchDynamo leaves the step to Python, or says why it cannot.
         if isinstance(self, torch.optim.LBFGS):
+            replicas.warn_of_none(self)
             return super().step(lbfgs.shared(self, closure))
         loss = None
         if closure is not None:
@@ -271,10 +273,13 @@ class Distributed(_Wrapped):
         self._weir_state = State.STEPPED
         if self._weir_skipped():
             return loss
-        replicas.verify(self, has_exchanged=True)
+        self._weir_verify()
         make_sparse_again(self)
         result = self._weir_update(self._weir_slots.values())
         return result if closure is None else loss
+
+    def _weir_verify(self) -> None:
+        replicas.verify(self, steps_under_way=1)
 
     def _weir_update(self, slots: Iterable[Slot]) -> Any:
         """Lets the wrapped optimizer take its step; `slots` are those that have a gradient."""

@@ -7,6 +7,7 @@ import torch
 from weir._process_sets import ProcessSet
 from weir.torch._compression.options import choice_of
 from weir.torch._ops import reduce_op
+from weir.torch._optimizer import replicas
 from weir.torch._optimizer.step import Distributed
 from weir.torch._optimizer.wrapping import exchanging
 
@@ -21,6 +22,7 @@ class OuterSteps(Distributed):
     def begin_step(self) -> None:
         """Sends off gradients, and does not wait. Collective; ``step`` follows."""
         if self._weir_is_member:
+            replicas.verify(self, steps_under_way=0)
             super()._weir_submit_all(early=False)
             self._weir_is_under_way = True
 
@@ -28,6 +30,9 @@ class OuterSteps(Distributed):
         if not self._weir_is_under_way:
             super()._weir_submit_all(early)
         self._weir_is_under_way = False
+
+    def _weir_verify(self) -> None:
+        """Does nothing: one rank alone may end a round that was begun together."""
 
     def _weir_say_ready(self) -> None:
         """Does nothing: no rank waits in ``backward()``."""

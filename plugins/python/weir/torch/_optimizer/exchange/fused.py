@@ -247,6 +247,11 @@ class FusedExchange:
         return made
 
     @property
+    def finished_steps(self) -> int:
+        """Steps whose exchange was finished, the last one perhaps not waited for."""
+        return self._group.next_step + (not self._waited_for)
+
+    @property
     def next_step(self) -> int:
         self._wait()
         return self._group.next_step

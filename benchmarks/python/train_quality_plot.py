@@ -73,6 +73,7 @@ def _legend(figure):
 def save(groups, path):
     """Draws a column for each model, a row for each density and length; the ending of `path` gives the
     format."""
+    groups = [group for group in groups if not group.model.startswith("tuned-")]  # Two rows would fill a panel.
     models = [model for model in MODELS if any(group.model == model for group in groups)]
     places = _places(groups)
     # The same rows make the same file.

@@ -86,6 +86,10 @@ def _paper(**more):
     return _dgc(momentum_masking=True, **more)
 
 
+def _auto_density(options):
+    return lambda density, steps: {**options(density, steps), "density": "auto", "steps": steps}
+
+
 def _other(**options):
     return lambda density, steps: _biases_dense(options)
 
@@ -128,8 +132,7 @@ CONFIGS = {
                        sparse=False),
     "dgc-gain": Config("dgc, gain_compensation=true", _dgc(gain_compensation=True)),
     "dgc-auto": Config("dgc, density=auto: ten times the density of the short runs",
-                       lambda density, steps: {**_paper()(density, steps), "density": "auto",
-                                               "steps": steps}),
+                       _auto_density(_paper())),
     "dgc-2bit": Config("dgc, values of 2 bits", _paper(values="int2")),
     "dgc-one-selection": Config("dgc, one selection over all tensors", _paper(selection="bucket")),
     "dgc-look-ahead": Config("dgc, gradients at where the residual leads",
@@ -139,10 +142,7 @@ CONFIGS = {
     "dgc-unmasked-2bit": Config("the same, values of 2 bits",
                                 _dgc(momentum_masking=False, look_ahead=1, values="int2")),
     "dgc-masking-auto": Config("dgc, momentum_masking=auto", _dgc(momentum_masking="auto")),
-    "dgc-masking-auto-density": Config(
-        "the same, density=auto",
-        lambda density, steps: {**_dgc(momentum_masking="auto")(density, steps), "density": "auto",
-                                "steps": steps}),
+    "dgc-masking-auto-density": Config("the same, density=auto", _auto_density(_dgc(momentum_masking="auto"))),
     "dgc-without-warm-up": Config("dgc-masking-auto without a warm-up",
                                   lambda density, steps: {"compressor": "dgc", "density": density,
                                                           "momentum_masking": "auto"}),

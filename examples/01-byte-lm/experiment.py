@@ -20,7 +20,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "experiment
 
 import experiment_report  # noqa: E402
 from curves_svg import svg  # noqa: E402
-from kept_runs import KeptRuns  # noqa: E402
+from kept_runs import KeptRuns, add_arguments  # noqa: E402
 
 # What all runs share.
 SETTINGS = {
@@ -89,12 +89,7 @@ def shown(result):
 def parse_arguments(argv):
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=pathlib.Path, default="build/experiments/byte-lm",
-                        help="folder of the runs' results (default %(default)s)")
-    parser.add_argument("--report", type=pathlib.Path, default="docs/experiments",
-                        help="folder that byte-lm.md and byte-lm.svg go to (default %(default)s)")
-    parser.add_argument("--launcher", default="build/release/bin/weirrun -np {ranks}",
-                        help="what starts the ranks (default '%(default)s')")
+    add_arguments(parser, "byte-lm")
     parser.add_argument("--program", default="build/release/bin/byte-lm")
     parser.add_argument("--text", default="examples/data/tinyshakespeare.txt")
     parser.add_argument("--steps", type=int, default=SETTINGS["steps"],

@@ -20,7 +20,7 @@ sys.path.insert(0, str(EXAMPLE.parent / "experiments"))
 
 import experiment_report  # noqa: E402
 from curves_svg import svg  # noqa: E402
-from kept_runs import KeptRuns  # noqa: E402
+from kept_runs import KeptRuns, add_arguments  # noqa: E402
 from paired import MOST_SEEDS  # noqa: E402
 
 # The first method is the one that the others are compared with.
@@ -65,12 +65,7 @@ def parse_arguments(argv):
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--ranks", type=int, default=4, help="they share batches of 128 images (default %(default)s)")
     parser.add_argument("--device", default="cpu", help="or cuda (default %(default)s)")
-    parser.add_argument("--out", type=pathlib.Path, default="build/experiments/cifar10",
-                        help="folder of the runs' results (default %(default)s)")
-    parser.add_argument("--report", type=pathlib.Path, default="docs/experiments",
-                        help="folder that the tables and curves go to (default %(default)s)")
-    parser.add_argument("--launcher", default="build/release/bin/weirrun -np {ranks}",
-                        help="what starts the ranks (default '%(default)s')")
+    add_arguments(parser, "cifar10")
     parser.add_argument("--program", default=f".venv/bin/python {EXAMPLE / 'train.py'}")
     options = parser.parse_args(argv)
     if 128 % options.ranks:

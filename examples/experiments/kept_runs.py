@@ -2,10 +2,21 @@
 
 import json
 import os
+import pathlib
 import shlex
 import subprocess
 import sys
 import time
+
+
+def add_arguments(parser, experiment):
+    """Adds what every experiment is told: --out, --report and --launcher."""
+    parser.add_argument("--out", type=pathlib.Path, default=f"build/experiments/{experiment}",
+                        help="folder of the runs' results (default %(default)s)")
+    parser.add_argument("--report", type=pathlib.Path, default="docs/experiments",
+                        help="folder that the tables and curves go to (default %(default)s)")
+    parser.add_argument("--launcher", default="build/release/bin/weirrun -np {ranks}",
+                        help="what starts the ranks (default '%(default)s')")
 
 
 class KeptRuns:

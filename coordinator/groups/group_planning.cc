@@ -223,6 +223,7 @@ PlanWords GroupPlanning::Words() const {
   PlanWords words{.compressor = CompressorName(with_alternatives == plan_.variants.end()
                                                    ? plan_.variants.front()
                                                    : *with_alternatives),
+                  .ranks = set_.size(),
                   .buckets = {}};
   for (std::size_t b = 0; b < now_.size(); ++b) {
     words.buckets.push_back(

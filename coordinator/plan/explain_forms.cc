@@ -13,6 +13,10 @@
 namespace weir {
 namespace {
 
+constexpr double kWorthSaying = 0.02;  // Part of a step.
+constexpr double kMuchOfStep = 0.3;
+constexpr int kFewRanks = 2;  // Servers save nothing among them.
+
 std::string NameIn(BucketForm form, const std::string& compressor) {
   if (form == BucketForm::kCompressed) return compressor;
   return form == BucketForm::kSplit ? compressor + ", split" : std::string(Name(form));
@@ -43,7 +47,30 @@ std::optional<double> WorkOf(const FormTuner& tuner, BucketForm form) {
   return sum;
 }
 
-std::string Sentence(const FormTuner& tuner, const PlanWords& words) {
+std::optional<PassCost> PassCostOf(const FormTuner& tuner) {
+  std::vector<std::vector<PassTimes>> plans;
+  for (const FormTuner::Tried& one : tuner.tried()) plans.push_back(one.passes);
+  return weir::PassCostOf(plans);
+}
+
+/// Says what the user may allow, where that would be faster than all that was.
+std::string Hint(const FormTuner& tuner, const PlanWords& words) {
+  const bool compressed = std::ranges::all_of(
+      tuner.plan(), [](BucketForm form) { return form <= BucketForm::kCompressed; });
+  const auto chosen = std::ranges::find(tuner.tried(), tuner.plan(), &FormTuner::Tried::plan);
+  if (!compressed || words.ranks <= kFewRanks || chosen == tuner.tried().end()) return "";
+  const StepPlan gathered(tuner.plan().size(), BucketForm::kCompressed);
+  const double sending = tuner.times().NetworkSecondsOf(gathered);
+  const double part = sending / chosen->median();
+  if (part < kMuchOfStep) return "";
+  return fmt::format(
+      "; sending takes {:.0f} % of the step: route=push_pull would send {:.0f} % of that, and "
+      "compress the sum once more",
+      100.0 * std::min(part, 1.0), 200.0 / words.ranks);
+}
+
+std::string Sentence(const FormTuner& tuner, const PlanWords& words,
+                     const std::optional<PassCost>& cost) {
   std::string text = words.Of(tuner.plan());
   const auto& network = tuner.times().network();
   if (network) text += fmt::format(": the network carries {}", Rate(network->bytes_per_second));
@@ -58,7 +85,11 @@ std::string Sentence(const FormTuner& tuner, const PlanWords& words) {
                          tuner.times().NetworkSecondsOf(compressed->plan);
     text += fmt::format(" and saves {} of sending", SecondsText(saved));
   }
-  return text;
+  if (cost && cost->seconds >= kWorthSaying * tuner.tried().front().median()) {
+    text +=
+        fmt::format("; the backward pass takes {} longer beside it", SecondsText(cost->seconds));
+  }
+  return text + Hint(tuner, words);
 }
 
 PlanExplanation::Considered Explain(const FormTuner::Tried& one, const FormTuner& tuner,
@@ -102,10 +133,13 @@ PlanExplanation ExplainForms(const FormTuner& tuner, const PlanWords& words) {
                        .settled = tuner.settled(),
                        .what = words.Of(tuner.plan()),
                        .buckets = words.BucketsOf(tuner.plan())};
-  plan.why = plan.settled ? Sentence(tuner, words) : "tries " + plan.what;
-  if (tuner.times().network()) {
-    plan.network_bytes_per_second = tuner.times().network()->bytes_per_second;
+  const std::optional<PassCost> cost = PassCostOf(tuner);
+  plan.why = plan.settled ? Sentence(tuner, words, cost) : "tries " + plan.what;
+  if (const auto& network = tuner.times().network()) {
+    plan.network_bytes_per_second = network->bytes_per_second;
+    plan.network_seconds_per_message = network->seconds_per_message;
   }
+  if (plan.settled && cost) plan.kappa = cost->kappa;
   for (std::size_t b = 0; b < plan.buckets.size(); ++b) {
     for (const BucketForm form : tuner.allowed()[b]) {
       plan.buckets[b].work.push_back({.form = NameIn(form, words.buckets[b].compressor),

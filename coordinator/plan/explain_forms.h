@@ -11,6 +11,7 @@ namespace weir {
 /// The names with which plans are described.
 struct PlanWords {
   std::string compressor;  ///< Of the form kCompressed, where buckets are counted.
+  int ranks = 1;
 
   struct Bucket {
     std::string name;

@@ -47,6 +47,15 @@ double FormTimes::NetworkSecondsOf(const StepPlan& plan) const {
   return network_ ? BytesOf(plan) / network_->bytes_per_second : 0.0;
 }
 
+double FormTimes::DecodeSecondsOf(const StepPlan& plan) const {
+  double seconds = 0.0;
+  for (std::size_t b = 0; b < buckets_.size(); ++b) {
+    const auto& work = buckets_[b].work[IndexOf(plan[b])];
+    if (work) seconds += work->decode;
+  }
+  return seconds;
+}
+
 std::optional<double> FormTimes::WorkOf(std::size_t bucket, BucketForm form) const {
   const auto& work = buckets_[bucket].work[IndexOf(form)];
   return work ? std::optional(work->encode + work->decode) : std::nullopt;

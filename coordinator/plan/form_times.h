@@ -23,6 +23,9 @@ class FormTimes {
   double BytesOf(const StepPlan& plan) const;
   /// Returns how long the network is busy with the bytes of a plan; 0 if it was not measured.
   double NetworkSecondsOf(const StepPlan& plan) const;
+  /// Returns what decoding the buckets of a plan takes, one after the other; 0 for those that were
+  /// not seen in their form.
+  double DecodeSecondsOf(const StepPlan& plan) const;
   /// Returns the time of a step by the plan (TimelineOf); empty if some bucket was not seen in its
   /// form, or the network was not measured.
   std::optional<double> Predict(const StepPlan& plan) const;

@@ -94,7 +94,8 @@ StepPlan FormTuner::AllIn(BucketForm form) const {
 void FormTuner::Consider(StepPlan plan) {
   const bool known =
       std::ranges::any_of(tried_, [&](const Tried& one) { return one.plan == plan; });
-  if (!known) tried_.push_back({.plan = std::move(plan), .seconds = {}, .predicted = {}});
+  if (!known)
+    tried_.push_back({.plan = std::move(plan), .seconds = {}, .passes = {}, .predicted = {}});
 }
 
 double FormTuner::best() const {
@@ -122,6 +123,7 @@ void FormTuner::Observe(const StepObservation& step) {
   if (settled_) return Watch(step);
   Tried& now = tried_[trying_];
   now.seconds.push_back(step.seconds);
+  now.passes.push_back(PassTimesOf(step));
   const double best_of_all = best();
   const auto slow = std::ranges::count_if(
       now.seconds, [&](double seconds) { return seconds > kGivenUp * best_of_all; });
@@ -146,12 +148,14 @@ bool FormTuner::IsHopeless(Tried& tried) const {
   return tried.hopeless = kDoubt * *tried.predicted > kGivenUp * best();
 }
 
-// Split, the same payloads travel in another way, which saves what they take at most.
+// Split, the same payloads travel in another way, and each rank merges a part of them. That saves
+// at most what sending and merging take.
 bool FormTuner::MayGainBySplit() const {
   const StepPlan compressed(allowed_.size(), BucketForm::kCompressed);
   const auto whole = std::ranges::find(tried_, compressed, &Tried::plan);
   WEIR_CHECK(whole != tried_.end());
-  return whole->median() - times_.NetworkSecondsOf(compressed) < kWorthTrying * best();
+  const double saved = times_.NetworkSecondsOf(compressed) + times_.DecodeSecondsOf(compressed);
+  return whole->median() - saved < kWorthTrying * best();
 }
 
 void FormTuner::Advance() {

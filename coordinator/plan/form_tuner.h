@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "coordinator/plan/form_times.h"
+#include "coordinator/plan/pass_cost.h"
 #include "coordinator/plan/step_observation.h"
 
 namespace weir {
@@ -43,6 +44,7 @@ class FormTuner {
   struct Tried {
     StepPlan plan;
     std::vector<double> seconds;      ///< Of the steps taken; empty: it was not worth a try.
+    std::vector<PassTimes> passes;    ///< Of the same steps.
     std::optional<double> predicted;  ///< The least that it would have taken, if so.
     bool hopeless = false;
 

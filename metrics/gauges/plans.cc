@@ -85,6 +85,8 @@ std::string PlanBlock(const PlanExplanation& plan) {
                    {"what", plan.what},
                    {"why", plan.why},
                    {"network_bytes_per_second", OrNull(plan.network_bytes_per_second)},
+                   {"network_seconds_per_message", OrNull(plan.network_seconds_per_message)},
+                   {"kappa", OrNull(plan.kappa)},
                    {"considered", ConsideredOf(plan)},
                    {"buckets", BucketsOf(plan)}});
 }

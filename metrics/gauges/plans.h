@@ -43,11 +43,15 @@ struct PlanExplanation {
   std::int64_t time_ns = 0;  ///< NowNs() when it was decided.
   std::int64_t from_step = 0;
   By by = By::kOptions;
-  bool settled = true;                               ///< False: it is only tried.
-  std::string what{};                                ///< "dense (5 buckets), dgc (3)".
-  std::string why{};                                 ///< A sentence for people.
-  std::optional<double> network_bytes_per_second{};  ///< As measured, of one rank's messages.
-  std::vector<Considered> considered{};              ///< Empty: nothing was measured.
+  bool settled = true;                                  ///< False: it is only tried.
+  std::string what{};                                   ///< "dense (5 buckets), dgc (3)".
+  std::string why{};                                    ///< A sentence for people.
+  std::optional<double> network_bytes_per_second{};     ///< As measured, of one rank's messages.
+  std::optional<double> network_seconds_per_message{};  ///< Of the smallest all-reduce.
+  /// How much compression and the backward pass slow each other down (0: not at all; 1: they take
+  /// turns), from steps of two plans; empty where those could not tell.
+  std::optional<double> kappa{};
+  std::vector<Considered> considered{};  ///< Empty: nothing was measured.
   std::vector<Bucket> buckets{};
 };
 

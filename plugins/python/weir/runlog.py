@@ -162,7 +162,7 @@ class RunLog:
     def plans(self, rank: int = 0) -> List[Any]:
         """All plans that the rank has made, in order: {"time_ns", "group", "from_step", "by" ("options",
         "file" or "measurement"), "settled" (False: it is only tried), "what", "why",
-        "network_bytes_per_second", "considered": [{"what", "chosen", "bytes_seconds", "predicted_seconds",
+        "network_bytes_per_second", "network_seconds_per_message", "kappa", "considered": [{"what", "chosen", "bytes_seconds", "predicted_seconds",
         "measured_seconds", "steps"}], "buckets": [{"name", "form", "work_seconds": {form: seconds}}]}. None
         stands for what is not known. Rank 0 plans for all ranks; another one for a process set of which
         it is the first."""

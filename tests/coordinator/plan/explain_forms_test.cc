@@ -78,5 +78,42 @@ TEST(ExplainForms, ABucketIsInItsFormAndHasTheWorkOfThoseThatWereSeen) {
   EXPECT_TRUE(plan.considered[1].predicted_seconds.has_value());
 }
 
+TEST(ExplainForms, WhereSendingTakesMostOfTheStepServersAreNamed) {
+  FormTuner tuner({{kDgc, kDense}, {kDgc}});
+  tuner.SetNetwork({.seconds_per_message = 0.0, .bytes_per_second = 1e4});
+  for (int step = 0; step < 60 && !tuner.settled(); ++step) {
+    tuner.Observe(StepOf(tuner.plan(), 40e6));  // 1000 bytes of 0.101 s.
+  }
+  PlanWords words = kWords;
+  words.ranks = 4;
+  EXPECT_THAT(ExplainForms(tuner, words).why,
+              testing::EndsWith("; sending takes 99 % of the step: route=push_pull would send 50 % "
+                                "of that, and compress the sum once more"));
+  words.ranks = 2;
+  EXPECT_THAT(ExplainForms(tuner, words).why, testing::Not(testing::HasSubstr("push_pull")));
+  EXPECT_THAT(ExplainForms(Searched(40e6), kWords).why,
+              testing::Not(testing::HasSubstr("push_pull")));
+}
+
+TEST(ExplainForms, WhatThePassLosesToCompressionIsSaid) {
+  FormTuner tuner({{kDgc, kDense}, {kDgc, kDense}});
+  tuner.SetNetwork({.seconds_per_message = 0.001, .bytes_per_second = 1e9});
+  for (int step = 0; step < 60 && !tuner.settled(); ++step) {
+    StepObservation seen = StepOf(tuner.plan(), 1e5);
+    const bool compressed = tuner.plan()[0] == kDgc;
+    // In a pass of 0.1 s, 0.04 s of work make it 0.01 s longer.
+    seen.buckets[0].ready = 0.02;
+    seen.buckets[0].encode = compressed ? 0.04 : 0.0;
+    seen.buckets[1].ready = compressed ? 0.11 : 0.1;
+    seen.buckets[1].exchange_end = seen.buckets[0].exchange_end = seen.seconds;
+    tuner.Observe(seen);
+  }
+  const PlanExplanation plan = ExplainForms(tuner, kWords);
+  ASSERT_TRUE(plan.settled);
+  EXPECT_THAT(plan.why, testing::EndsWith("; the backward pass takes 10 ms longer beside it"));
+  EXPECT_NEAR(plan.kappa.value_or(-1), 1.0 / 3.0, 1e-6);
+  EXPECT_EQ(plan.network_seconds_per_message, 0.001);
+}
+
 }  // namespace
 }  // namespace weir::explain_forms_test

@@ -27,6 +27,7 @@ struct World {
   double message = 0.001;
   double density = 0.001;
   ByForm<double> encode_rate = {1e9, 1e9, 1.5e9, 2e9, 4e9};  ///< Bytes of fp32 a second.
+  ByForm<double> decode_part = {0.3, 0.3, 0.3, 0.3, 0.3};    ///< Of the time for encoding.
   double noise = 0.0;
 
   double BytesOf(BucketForm form) const {
@@ -42,7 +43,7 @@ struct World {
       times.push_back({.ready = backprop * static_cast<double>(b + 1) / buckets,
                        .encode = encode,
                        .exchange = message + BytesOf(plan[b]) / bytes_per_second,
-                       .decode = 0.3 * encode});
+                       .decode = decode_part[static_cast<std::size_t>(plan[b])] * encode});
     }
     return times;
   }
@@ -235,6 +236,17 @@ TEST(FormTuner, OfEqualFormsTakesTheExactOne) {
   FormTuner tuner = TunerOf(world);
   Train(tuner, world, 60, random);
   EXPECT_EQ(tuner.plan(), StepPlan(8, BucketForm::kDense));
+}
+
+TEST(FormTuner, DividesWhatTakesLongToMerge) {
+  std::mt19937 random(1);
+  World world{.bytes_per_second = 1.25e10, .message = 1e-5};
+  world.decode_part[static_cast<std::size_t>(BucketForm::kCompressed)] = 2.0;
+  const std::vector<BucketForm> forms = {BucketForm::kSplit, BucketForm::kCompressed};
+  FormTuner tuner(std::vector(static_cast<std::size_t>(world.buckets), forms));
+  Train(tuner, world, 60, random);
+  ASSERT_TRUE(tuner.settled());
+  EXPECT_EQ(tuner.plan(), StepPlan(tuner.plan().size(), BucketForm::kSplit));
 }
 
 TEST(FormTuner, KeepsToWhatIsAllowed) {

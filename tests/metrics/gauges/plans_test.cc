@@ -20,6 +20,8 @@ PlanExplanation Chosen() {
           .what = "dense",
           .why = "dense: the network carries 8 Mb/s",
           .network_bytes_per_second = 1e6,
+          .network_seconds_per_message = 0.002,
+          .kappa = 0.25,
           .considered = {{.what = "dense",
                           .chosen = true,
                           .bytes_seconds = 0.5,
@@ -86,6 +88,8 @@ TEST(Plans, ABlockHasAllNumbersAndNullForUnknownOnes) {
   EXPECT_EQ(block["settled"], true);
   EXPECT_EQ(block["what"], "dense");
   EXPECT_EQ(block["network_bytes_per_second"], 1e6);
+  EXPECT_EQ(block["network_seconds_per_message"], 0.002);
+  EXPECT_EQ(block["kappa"], 0.25);
   EXPECT_EQ(block["considered"][0],
             json::parse(R"({"what": "dense", "chosen": true, "bytes_seconds": 0.5,
                             "predicted_seconds": 0.75, "measured_seconds": 0.8, "steps": 9})"));
@@ -93,6 +97,7 @@ TEST(Plans, ABlockHasAllNumbersAndNullForUnknownOnes) {
   EXPECT_EQ(block["buckets"], json::parse(R"([{"name": "conv", "form": "dense",
                              "work_seconds": {"dense": 0.002, "dgc": null}}])"));
   EXPECT_TRUE(json::parse(PlanBlock(Tried()))["network_bytes_per_second"].is_null());
+  EXPECT_TRUE(json::parse(PlanBlock(Tried()))["kappa"].is_null());
 }
 
 TEST(PlanNoteList, TheTextHasWhatHoldsAndNotWhatIsTried) {

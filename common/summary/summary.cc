@@ -107,6 +107,14 @@ void WarnOfStalls(Summary& summary) {
   }
 }
 
+void WarnOfDivergence(Summary& summary) {
+  for (const RankFigures& rank : summary.ranks) {
+    for (const std::string& warning : rank.totals.divergences) {
+      summary.warnings.push_back({"divergence", warning});
+    }
+  }
+}
+
 void WarnOfGaps(Summary& summary, const RankPlaces& places, const ElasticTotals* elastic) {
   std::vector<int> silent;
   for (std::size_t rank = 0, next = 0; rank < places.ranks(); ++rank) {
@@ -173,6 +181,7 @@ std::optional<Summary> Summarize(const std::vector<RankTotals>& totals, const Ra
   } else {
     CountSamples(summary, *elastic);
   }
+  WarnOfDivergence(summary);
   WarnOfSlowRank(summary);
   WarnOfCompression(summary);
   WarnOfStalls(summary);

@@ -30,6 +30,7 @@ void RankTotals::Merge(const RankTotals& later) {
   durations.Merge(later.durations);
   ForEachNumber([&](const char*, auto number) { this->*number += later.*number; });
   stalled.insert(stalled.end(), later.stalled.begin(), later.stalled.end());
+  divergences.insert(divergences.end(), later.divergences.begin(), later.divergences.end());
   for (const FormChoice& choice : later.choices) {
     std::erase_if(choices, [&](const FormChoice& old) { return old.group == choice.group; });
     choices.push_back(choice);
@@ -44,6 +45,7 @@ std::string ToText(const RankTotals& totals) {
     classes.push_back({number, count});
   }
   json["stalled"] = totals.stalled;
+  json["divergences"] = totals.divergences;
   auto& choices = json["choices"] = nlohmann::json::array();
   for (const FormChoice& one : totals.choices) {
     choices.push_back({one.group, one.forms, one.step_ns, one.dense_step_ns, one.dense_was_tried});
@@ -64,6 +66,7 @@ RankTotals ParseRankTotals(std::string_view text) {
                                   WholeNumber<std::uint64_t>(entry.at(1)));
     }
     json.at("stalled").get_to(totals.stalled);
+    json.at("divergences").get_to(totals.divergences);
     for (const auto& entry : json.at("choices")) {
       totals.choices.push_back({.group = entry.at(0).get<std::string>(),
                                 .forms = entry.at(1).get<std::string>(),

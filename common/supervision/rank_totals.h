@@ -38,7 +38,8 @@ struct RankTotals {
   std::uint64_t lost_records = 0;     ///< Records of stages that the times above lack.
   std::uint64_t stalled_tensors = 0;  ///< Names that waited too long for other ranks.
   std::vector<std::string> stalled;   ///< The first of these names.
-  std::vector<FormChoice> choices;    ///< Of the groups that this rank plans for.
+  std::vector<std::string> divergences;  ///< Warnings that training diverges.
+  std::vector<FormChoice> choices;       ///< Of the groups that this rank plans for.
 
   std::uint64_t steps() const { return durations.count(); }
   /// Adds the totals of a later engine of the same rank.

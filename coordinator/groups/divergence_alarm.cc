@@ -6,8 +6,6 @@
 #include <cmath>
 #include <utility>
 
-#include "common/log.h"
-
 namespace weir {
 namespace {
 
@@ -24,11 +22,6 @@ std::string DivergenceAlarm::After(const Step& step) {
   if (text.empty()) text = AfterScale(step.loss_scale);
   if (text.empty() && !step.skipped) text = AfterThreshold(step.density, step.threshold);
   return text;
-}
-
-void DivergenceAlarm::Watch(const Step& step) {
-  const std::string warning = After(step);
-  if (!warning.empty()) LogWarning("{}", warning);
 }
 
 std::string DivergenceAlarm::AfterSkipped(bool skipped) {

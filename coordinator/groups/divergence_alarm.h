@@ -27,8 +27,6 @@ class DivergenceAlarm {
   };
   /// Returns what people should know now; empty: nothing new.
   std::string After(const Step& step);
-  /// Warns of what After returns.
-  void Watch(const Step& step);
 
  private:
   std::string AfterSkipped(bool skipped);

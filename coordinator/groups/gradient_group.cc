@@ -307,4 +307,12 @@ void GradientGroupImpl::Adopt(std::istream& one_rank) {
   });
 }
 
+void GradientGroupImpl::WarnOfDivergence(const StepReport& report) {
+  const std::string warning =
+      divergence_.After({report.skipped, loss_scale_, report.density, MeanThreshold(buckets_)});
+  if (warning.empty()) return;
+  LogWarning("{}", warning);
+  coordinator_.gauges().NoteDivergence(warning);
+}
+
 }  // namespace weir

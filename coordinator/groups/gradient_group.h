@@ -96,6 +96,7 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
   void AgreeOnStep(const std::string& next_step);
   /// Updates non_finite_, and warns of each tensor once.
   void CountNonFinite();
+  void WarnOfDivergence(const StepReport& report);
   const GroupStep& step() const { return steps_.front(); }
   const Variant& VariantOf(const GradientBucket& bucket) const {
     return plan_.variants[plan_.VariantOfBucket(bucket.gradients().index())];

@@ -330,9 +330,7 @@ StepReport GradientGroupImpl::WaitStep() {
   phase_ = Phase::kClosed;
   CountNonFinite();
   const StepReport report = Report();
-  if (coordinator_.rank() == set_.ranks().front()) {
-    divergence_.Watch({report.skipped, loss_scale_, report.density, MeanThreshold(buckets_)});
-  }
+  if (coordinator_.rank() == set_.ranks().front()) WarnOfDivergence(report);
   step_part_->End({.step = step().step,
                    .bytes_in = report.dense_bytes,
                    .bytes_out = report.wire_bytes,

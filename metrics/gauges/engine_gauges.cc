@@ -42,6 +42,17 @@ std::vector<std::string> EngineGauges::stalled_names(std::uint64_t& count) const
   return names;
 }
 
+void EngineGauges::NoteDivergence(const std::string& warning) {
+  constexpr std::size_t kMost = 8;
+  const std::lock_guard lock(mutex_);
+  if (divergences_.size() < kMost) divergences_.push_back(warning);
+}
+
+std::vector<std::string> EngineGauges::divergences() const {
+  const std::lock_guard lock(mutex_);
+  return divergences_;
+}
+
 void EngineGauges::SetStalls(Stalls stalls) {
   const std::lock_guard lock(mutex_);
   stalls_ = std::move(stalls);

@@ -73,6 +73,11 @@ class EngineGauges {
   /// Returns the first of those names, and in `count` their number, at most 1,024.
   std::vector<std::string> stalled_names(std::uint64_t& count) const;
 
+  /// Notes a warning that training diverges. Takes a lock.
+  void NoteDivergence(const std::string& warning);
+  /// Returns the first of those, at most 8.
+  std::vector<std::string> divergences() const;
+
   /// Sets the tensors that are stalled in the job now; rank 0 only. Takes a lock.
   void SetStalls(Stalls stalls);
   Stalls stalls() const;
@@ -81,6 +86,7 @@ class EngineGauges {
   mutable std::mutex mutex_;
   std::map<std::string, double> target_densities_;
   std::set<std::string> stalled_;
+  std::vector<std::string> divergences_;
   Stalls stalls_;
 };
 

@@ -56,6 +56,7 @@ void TotalsReporter::SendNews() {
   totals.samples = totals.steps() * batch_size_;
   totals.lost_records = lost_;
   totals.stalled = gauges_.stalled_names(totals.stalled_tensors);
+  totals.divergences = gauges_.divergences();
   totals.choices = gauges_.plans.Choices();
   std::string text = ToText(totals);
   if (text == sent_) return;

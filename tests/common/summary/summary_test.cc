@@ -170,6 +170,16 @@ TEST(Summary, WarnsOfStallsOfGapsAndOfRanksThatSaidNothing) {
   EXPECT_THAT(summary->warnings[2].text, HasSubstr("rank 1 on a lack 17 records"));
 }
 
+TEST(Summary, TellsFirstThatTrainingDiverges) {
+  std::vector<RankTotals> ranks(3, Steps(100, 1));
+  ranks[0].divergences = {"what 'g' keeps back has grown for 200 steps"};
+  ranks[1].lost_records = 17;
+  const auto summary = Summarize(ranks, kPlaces);
+  EXPECT_THAT(Kinds(*summary), ElementsAre("divergence", "lost_records"));
+  EXPECT_THAT(SummaryLines(*summary),
+              testing::Contains("unusual: what 'g' keeps back has grown for 200 steps\n"));
+}
+
 TEST(Summary, ServersAreNoRanks) {
   const auto summary = Summarize({Steps(10, 1), Steps(10, 1), {}}, RankPlaces({"a", "a", "a"}, 1));
   EXPECT_EQ(summary->job_ranks, 2U);

@@ -24,6 +24,7 @@ RankTotals Sample() {
   totals.samples = 11;
   totals.stalled_tensors = 10;
   totals.stalled = {"a", "\"b\""};
+  totals.divergences = {"what 'g' keeps back has grown"};
   totals.choices = {{.group = "g", .forms = "dgc", .step_ns = 12, .dense_step_ns = 13},
                     {.group = "h", .forms = "dense", .step_ns = 14, .dense_was_tried = true}};
   return totals;
@@ -42,6 +43,7 @@ void ExpectEqual(const RankTotals& a, const RankTotals& b) {
   EXPECT_EQ(a.samples, b.samples);
   EXPECT_EQ(a.stalled_tensors, b.stalled_tensors);
   EXPECT_EQ(a.stalled, b.stalled);
+  EXPECT_EQ(a.divergences, b.divergences);
   EXPECT_EQ(a.choices, b.choices);
 }
 
@@ -80,6 +82,7 @@ TEST(RankTotals, OfTwoEnginesAreAddedUp) {
   EXPECT_EQ(both.samples, 22U);
   EXPECT_EQ(both.stalled_tensors, 20U);
   EXPECT_THAT(both.stalled, testing::SizeIs(4));
+  EXPECT_THAT(both.divergences, testing::SizeIs(2));
 }
 
 TEST(RankTotals, WhatIsNoneIsCorrupt) {

@@ -1,7 +1,9 @@
 """Jobs on the hosts of scripts/netlab, and the traffic of their network."""
 
+import math
 import os
 import pathlib
+import re
 import subprocess
 import sys
 from typing import NamedTuple
@@ -37,9 +39,28 @@ class Sent(NamedTuple):
         return Sent(*(now - then for now, then in zip(self, before)))
 
 
+def bits_per_second(rate):
+    if rate == "none":
+        return math.inf
+    number, unit = re.fullmatch(r"([\d.]+)([kmg])bit", rate).groups()
+    return float(number) * {"k": 1e3, "m": 1e6, "g": 1e9}[unit]
+
+
 def on_host():
     """True if this process is on a host of scripts/netlab."""
     return _DEVICE in os.environ
+
+
+def set_rate(rate):
+    """Shapes what this host sends from now on, as scripts/netlab does; none: as fast as it goes."""
+    if rate == "none":
+        # Fails where nothing is shaped.
+        subprocess.run(["tc", "qdisc", "del", "dev", os.environ[_DEVICE], "root"], check=False,
+                       stderr=subprocess.DEVNULL)
+        return
+    burst = max(65536, int(bits_per_second(rate) / 8 / 500))
+    subprocess.run(["tc", "qdisc", "replace", "dev", os.environ[_DEVICE], "root", "tbf", "rate", rate, "burst",
+                    str(burst), "latency", "100ms"], check=True)
 
 
 def _resent():

@@ -8,7 +8,6 @@ What has been measured is kept in the file of --json, so that an interrupted run
 import json
 import math
 import pathlib
-import re
 import sys
 import tempfile
 
@@ -45,13 +44,6 @@ def parsed():
     return parser.parse_args()
 
 
-def bits_per_second(rate):
-    if rate == "none":
-        return math.inf
-    number, unit = re.fullmatch(r"([\d.]+)([kmg])bit", rate).groups()
-    return float(number) * {"k": 1e3, "m": 1e6, "g": 1e9}[unit]
-
-
 def bytes_of(shape):
     return 4 * sum(math.prod(one) for layer in SETS[shape]() for one in layer.shapes)
 
@@ -59,7 +51,7 @@ def bytes_of(shape):
 def measure(options, rate, shape, backprop):
     """Returns {choice: seconds of a step}."""
     columns = [name for name in options.choices
-               if 8 * CHOICES[name] * bytes_of(shape) / bits_per_second(rate) <= options.longest]
+               if 8 * CHOICES[name] * bytes_of(shape) / netlab.bits_per_second(rate) <= options.longest]
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "options.json").write_text(json.dumps(

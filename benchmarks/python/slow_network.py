@@ -9,6 +9,7 @@ it stopped.
 
 import argparse
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -21,7 +22,7 @@ from gradient_sets import SETS
 from record_file import RecordFile
 from report import arguments
 from slow_network_columns import COLUMNS
-from slow_network_report import Network, SlowNetworkReport
+from slow_network_report import BOUNDED, Network, SlowNetworkReport
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -77,6 +78,29 @@ def measure(options, rate, shape, columns, backprop):
         return json.loads((folder / "rows.json").read_text())
 
 
+def measure_work(shape, column):
+    """Returns the processor time of a step of one rank, which sends nothing: kernels and the update."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "options.json").write_text(json.dumps(
+            {"shape": shape, "columns": [column], "backprop": [0.0], "rounds": 1, "steps": 9, "seconds": 60}))
+        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+        subprocess.run([sys.executable, HERE / "slow_network_ranks.py", folder], env=environment, check=True,
+                       stdin=subprocess.DEVNULL)
+        return json.loads((folder / "rows.json").read_text())[0]["processor seconds"]
+
+
+def measure_missing_work(options, file):
+    """Measures what the bound of a column's step needs (slow_network_report.py)."""
+    known = {(row["shape"], row["column"]) for row in file.whole["work"]}
+    for shape in options.shapes:
+        for column in set(options.columns) & set(BOUNDED):
+            if (shape, column) not in known:
+                file.whole["work"].append({"shape": shape, "column": column,
+                                           "processor seconds": measure_work(shape, column)})
+                file.write()
+
+
 def set_of(row):
     """Identifies rows that are measured in one go."""
     return row["rate"], row["shape"], row["hosts"]
@@ -104,10 +128,11 @@ def measure_missing(options, file):
 
 def main():
     options = parsed()
-    file = RecordFile("slow-network", options.json)
+    file = RecordFile("slow-network", options.json, work=[])
     measure_missing(options, file)
+    measure_missing_work(options, file)
     report = SlowNetworkReport([row for row in file.whole["rows"]
-                                if row["hosts"] == options.hosts])
+                                if row["hosts"] == options.hosts], file.whole["work"])
     report.add_targets()
     file.whole["targets"] = report.targets
     file.write()

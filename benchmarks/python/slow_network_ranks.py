@@ -50,28 +50,33 @@ class Visit:
         self._forward, self._optimizer = column.join(self._model)
 
     def step(self, backprop):
-        """Returns (the slowest rank's seconds, bytes that this rank's host sent)."""
+        """Returns (the slowest rank's seconds, bytes that this rank's host sent, processor time of this rank)."""
         self._optimizer.zero_grad()
         self._store.refresh()
         self._model.backprop = backprop
         chain = torch.zeros((), requires_grad=True)
         hvd.barrier()
-        sent, begin = netlab.sent().bytes, time.perf_counter()
+        sent, begin, worked = _sent_bytes(), time.perf_counter(), time.process_time()
         loss = self._forward(chain)
         self._model.start_backprop()
         loss.backward()
         self._optimizer.step()
         seconds = torch.tensor(time.perf_counter() - begin, dtype=torch.float64)
+        worked = time.process_time() - worked
         # Only when all ranks are done have all bytes of this one left its host.
         slowest = hvd.allreduce(seconds, op=hvd.Max, name="seconds").item()
-        return slowest, netlab.sent().bytes - sent
+        return slowest, _sent_bytes() - sent, worked
+
+
+def _sent_bytes():
+    return netlab.sent().bytes if netlab.on_host() else 0
 
 
 class Series:
     """Measurements of one column, gradient set and backprop."""
 
     def __init__(self):
-        self.times, self.bytes = [], []
+        self.times, self.bytes, self.work = [], [], []
 
     def row(self):
         """Collective."""
@@ -79,7 +84,7 @@ class Series:
         return {"seconds": statistics.median(self.times), "fastest": min(self.times),
                 "slowest": max(self.times), "steps": len(self.times),
                 "MB": hvd.allreduce(sent, op=hvd.Average, name="bytes").item() / 1e6,
-                "times": self.times}
+                "processor seconds": statistics.median(self.work), "times": self.times}
 
 
 def warm_up(visit, least, backprop):
@@ -100,9 +105,10 @@ def measure(column, store, series, steps, seconds):
         if spent > seconds:
             return False
         for backprop, one in series.items():
-            took, sent = visit.step(backprop)
+            took, sent, worked = visit.step(backprop)
             one.times.append(took)
             one.bytes.append(sent)
+            one.work.append(worked)
             spent += took
     return True
 

@@ -1,6 +1,13 @@
 """The tables of slow-network and its targets."""
 
+import os
+
 from report import Report, print_table
+
+# Columns whose steps have a lower bound here: what the network takes for their bytes, or the ranks' work on
+# the cores that they share, whichever is longer.
+BOUNDED = ("weir-dgc", "weir-dgc-split")
+WITHIN = 1.3
 
 
 class Network:
@@ -27,9 +34,11 @@ class Network:
 class SlowNetworkReport(Report):
     """Rows: one for each network, set of shapes, backprop and column."""
 
-    def __init__(self, rows):
+    def __init__(self, rows, work=()):
+        """`work`: processor time of a rank's step, by shape and column."""
         super().__init__("slow-network")
         self.rows = rows
+        self._work = {(row["shape"], row["column"]): row["processor seconds"] for row in work}
         # A rate whose sets were measured in several sittings has several transfers; one is shown.
         measured = {row["rate"]: row["TCP, Mb/s"] for row in rows}
         self.networks = [Network(*pair) for pair in measured.items()]
@@ -50,12 +59,12 @@ class SlowNetworkReport(Report):
 
     def add_targets(self):
         """DGC has targets for the exchange alone: no step is shorter than its backprop, and DDP's with
-        the same gradients may take less than 60 times that."""
+        the same gradients may take less than 100 times that."""
         for shape in ("vgg16", "resnet50"):
             dgc, ddp, powersgd = (self._find("100mbit", shape, 0.0, column)
                                   for column in ("weir-dgc", "ddp", "ddp-powersgd-4"))
             where = f"100mbit, {shape}, backprop 0 s"
-            self._add_ratio(f"{where}: DDP / Weir's DGC", ">=", 60.0, ddp, dgc)
+            self._add_ratio(f"{where}: DDP / Weir's DGC", ">=", 100.0, ddp, dgc)
             self._add_ratio(f"{where}: DDP's PowerSGD of rank 4 / Weir's DGC", ">=", 3.0, powersgd,
                             dgc)
         for shape in sorted({row["shape"] for row in self.rows}):
@@ -64,6 +73,24 @@ class SlowNetworkReport(Report):
                                 for column in ("weir-dense", "ddp"))
                 where = f"unshaped, {shape}, backprop {backprop:g} s"
                 self._add_ratio(f"{where}: Weir's dense / DDP", "<=", 1.0, ours, theirs)
+
+            self._add_bounds(shape)
+
+    def _add_bounds(self, shape):
+        for network in self.networks:
+            for column in BOUNDED:
+                row = self._find(network.rate, shape, 0.0, column)
+                bound = row and self.bound(row)
+                if bound:
+                    self.add_target(f"{network.rate}, {shape}, backprop 0 s: {column} / its bound of {bound:.3g} s",
+                                    row["seconds"] / bound, "<=", WITHIN)
+
+    def bound(self, row):
+        """Returns the seconds that a step takes at least, or None."""
+        work = self._work.get((row["shape"], row["column"]))
+        if work is None:
+            return None
+        return max(8 * row["MB"] / row["TCP, Mb/s"], row["hosts"] * work / min(row["hosts"], os.cpu_count()))
 
     def _line(self, shape, column, backprop):
         line = {"shapes": shape, "column": column}

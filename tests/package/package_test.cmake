@@ -45,4 +45,21 @@ function(run_program ranks)
 endfunction()
 run_program(1 ${WORK}/build/program)
 run_program(2 ${WORK}/moved/bin/weirrun -np 2 ${WORK}/build/program)
+
+# The example in C, as a project of its own: dense and compressed, it must learn.
+run(${CMAKE_COMMAND} -S ${SOURCE}/examples/08-c -B ${WORK}/c -G Ninja -DCMAKE_BUILD_TYPE=Release
+    -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_CXX_FLAGS=${FLAGS} -DCMAKE_C_FLAGS=${FLAGS}
+    -DCMAKE_PREFIX_PATH=${WORK}/moved)
+run(${CMAKE_COMMAND} --build ${WORK}/c)
+function(run_bigrams)
+  execute_process(COMMAND ${WORK}/moved/bin/weirrun -np 2 ${WORK}/c/c-bigrams
+                          ${SOURCE}/examples/data/tinyshakespeare.txt 300 ${ARGN}
+                  RESULT_VARIABLE code OUTPUT_VARIABLE output)
+  message(STATUS "${output}")
+  if(NOT code EQUAL 0 OR NOT output MATCHES "step 300: 3\\.[0-9]+ bits a byte")
+    message(FATAL_ERROR "c-bigrams ${ARGN}: exit code ${code}, or it has not learned")
+  endif()
+endfunction()
+run_bigrams()
+run_bigrams(compressor=dgc density=0.01)
 file(REMOVE_RECURSE ${WORK})

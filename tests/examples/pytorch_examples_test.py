@@ -1,4 +1,4 @@
-"""The PyTorch examples (the transformer shorter than in its README): they must learn, dense and
+"""The examples in PyTorch (the transformer shorter than in its README) and NumPy: they must learn, dense and
 compressed.
 
 usage: pytorch_examples_test.py LAUNCHER...   (what starts a job: weirrun -np)
@@ -43,6 +43,21 @@ class Digits(unittest.TestCase):
 
     def test_dgc(self):
         self.assertGreater(self.accuracy("dgc"), 0.95)
+
+
+class OwnLoop(unittest.TestCase):
+    def accuracy(self, compression):
+        line = last_line("09-numpy", "--compression", compression)
+        accuracy, sent = map(float, re.search(r"accuracy ([\d.]+), sent ([\d.]+) of", line).groups())
+        if compression == "dgc":
+            self.assertLess(sent, 0.1)
+        return accuracy
+
+    def test_dense(self):
+        self.assertGreater(self.accuracy("none"), 0.9)
+
+    def test_dgc(self):
+        self.assertGreater(self.accuracy("dgc"), 0.9)
 
 
 class CharTransformer(unittest.TestCase):

@@ -1,13 +1,15 @@
-"""docs/reference/pytorch.md, made from the package's own docstrings.
+"""docs/reference/pytorch.md and numpy.md, made from the package's own docstrings.
 
-usage: reference_page.py [FILE]   (writes it; without FILE: prints it)
+usage: reference_page.py FILE   (writes the page of that name)
 """
 
 import inspect
+import pathlib
 import re
 import sys
 
 import weir
+import weir.numpy
 import weir.torch as hvd
 from weir.torch._optimizer import step
 
@@ -16,6 +18,11 @@ HEAD = """# weir.torch
 Every public name, its arguments, and the first words of its docstring; `help(hvd.NAME)` shows the rest: shapes,
 units, errors. Names and meanings are Horovod's; [from Horovod](../how-to/from-horovod.md) tells the differences.
 Functions are thread-safe unless they say otherwise.
+"""
+HEAD_OF_NUMPY = """# weir.numpy
+
+For [loops over arrays](../how-to/from-numpy.md) of NumPy or CuPy. Every public name, its arguments, and the first words
+of its docstring; `help(wn.NAME)` shows the rest. Names and meanings are those of [weir.torch](pytorch.md).
 """
 TAIL = """
 This page is generated from the docstrings; a test compares the two.
@@ -104,18 +111,25 @@ def optimizer():
             "| member | |\n|---|---|", *rows, ""]
 
 
-def page():
-    elsewhere = [name for name, _ in groups()["Errors"]] + ["TYPE_CHECKING"]
-    parts = [HEAD, *section(groups(), "##"), *optimizer(),
-             "\n## weir.torch.elastic\n", inspect.getdoc(hvd.elastic).split("\n\n")[-1] + "\n",
-             *section(groups(hvd.elastic), "###"),
-             "\n## weir\n", *section(groups(weir, without=elsewhere), "###")]
+def in_one(parts):
     return "\n".join(parts).replace("\n\n\n", "\n\n").replace("\n\n\n", "\n\n") + TAIL
 
 
+def page_of_torch():
+    elsewhere = [name for name, _ in groups()["Errors"]] + ["TYPE_CHECKING"]
+    return in_one([HEAD, *section(groups(), "##"), *optimizer(),
+                   "\n## weir.torch.elastic\n", inspect.getdoc(hvd.elastic).split("\n\n")[-1] + "\n",
+                   *section(groups(hvd.elastic), "###"),
+                   "\n## weir\n", *section(groups(weir, without=elsewhere), "###")])
+
+
+def page_of_numpy():
+    return in_one([HEAD_OF_NUMPY, *section(groups(weir.numpy), "##")])
+
+
+PAGES = {"pytorch.md": page_of_torch, "numpy.md": page_of_numpy}
+
+
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        with open(sys.argv[1], "w", encoding="utf-8") as file:
-            file.write(page())
-    else:
-        print(page())
+    target = pathlib.Path(sys.argv[1])
+    target.write_text(PAGES[target.name](), encoding="utf-8")

@@ -13,13 +13,15 @@ namespace {
 
 namespace nb = nanobind;
 
-/// Returns the result's bytes as a one-dimensional DLPack array that keeps them alive. Bytes,
-/// because not every framework reads every data type from DLPack; a view as the type costs nothing.
-nb::ndarray<std::uint8_t> BytesOf(const Gathered& gathered) {
+/// Returns the result's bytes as a one-dimensional array, DLPack's or NumPy's, that keeps them
+/// alive. Bytes, because not every framework reads every data type from DLPack; a view as the type
+/// costs nothing.
+template <typename... Framework>
+nb::ndarray<Framework..., std::uint8_t> BytesOf(const Gathered& gathered) {
   auto* keep = new std::shared_ptr<Gathered::Memory>(gathered.memory());
   const nb::capsule owner(
       keep, [](void* p) noexcept { delete static_cast<std::shared_ptr<Gathered::Memory>*>(p); });
-  return nb::ndarray<std::uint8_t>((*keep)->bytes.get(), {(*keep)->size}, owner);
+  return nb::ndarray<Framework..., std::uint8_t>((*keep)->bytes.get(), {(*keep)->size}, owner);
 }
 
 Gathered::Held Hold(nb::object object) {
@@ -98,7 +100,8 @@ void BindGathered(nb::module_& module) {
                      return g.memory()->tensor ? *g.memory()->tensor : nb::object(nb::none());
                    })
       .def("numbers", &Numbers)
-      .def("bytes", &BytesOf);
+      .def("bytes", &BytesOf<>)
+      .def("numpy", &BytesOf<nb::numpy>);
 }
 
 }  // namespace weir::python

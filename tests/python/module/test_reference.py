@@ -6,11 +6,12 @@ import pathlib
 import pytest
 
 import weir
+import weir.numpy
 import weir.torch as hvd
 
 import reference_page
 
-PAGE = pathlib.Path(__file__).resolve().parents[3] / "docs" / "reference" / "pytorch.md"
+REFERENCE = pathlib.Path(__file__).resolve().parents[3] / "docs" / "reference"
 
 # Arguments as horovod.torch has them, in order; more may follow.
 HOROVOD = """
@@ -91,7 +92,7 @@ def test_constants_are_horovods():
 
 
 def test_every_public_name_has_a_docstring():
-    for module in (hvd, hvd.elastic, weir):
+    for module in (hvd, hvd.elastic, weir.numpy, weir):
         for kind, members in reference_page.groups(module).items():
             for name, value in members:
                 if callable(value):
@@ -100,7 +101,8 @@ def test_every_public_name_has_a_docstring():
                     assert inspect.getdoc(function), f"{name}.{method}"
 
 
-def test_the_reference_page_is_that_of_the_docstrings():
-    assert PAGE.read_text(encoding="utf-8") == reference_page.page(), \
+@pytest.mark.parametrize("name", reference_page.PAGES)
+def test_a_reference_page_is_that_of_the_docstrings(name):
+    assert (REFERENCE / name).read_text(encoding="utf-8") == reference_page.PAGES[name](), \
         "write it anew: PYTHONPATH=build/release/python .venv/bin/python " + \
-        "tests/python/reference_page.py docs/reference/pytorch.md"
+        f"tests/python/reference_page.py docs/reference/{name}"

@@ -25,7 +25,7 @@ from weir.torch._ops.allgather import allgather, allgather_async  # noqa: F401
 from weir.torch._ops.allreduce import (  # noqa: F401
     allreduce, allreduce_, allreduce_async, allreduce_async_)
 from weir.torch._ops.alltoall import alltoall, alltoall_async  # noqa: F401
-from weir.torch._ops.barrier import barrier  # noqa: F401
+from weir._ops.barrier import barrier  # noqa: F401
 from weir.torch._ops.broadcast import (  # noqa: F401
     broadcast, broadcast_, broadcast_async, broadcast_async_)
 from weir.torch._ops.broadcast_parameters import broadcast_parameters  # noqa: F401
@@ -35,10 +35,10 @@ from weir.torch._ops.grouped_allreduce import (  # noqa: F401
     grouped_allreduce, grouped_allreduce_, grouped_allreduce_async, grouped_allreduce_async_)
 from weir.torch._ops.grouped_reducescatter import (  # noqa: F401
     grouped_reducescatter, grouped_reducescatter_async)
-from weir.torch._ops.handles import poll, synchronize  # noqa: F401
-from weir.torch._ops.join import join  # noqa: F401
+from weir._ops.handles import poll, synchronize  # noqa: F401
+from weir._ops.join import join  # noqa: F401
 from weir.torch._ops.objects import allgather_object, broadcast_object  # noqa: F401
-from weir.torch._ops.reduce_op import Adasum, Average, Max, Min, Product, Sum  # noqa: F401
+from weir._ops.reduce_op import Adasum, Average, Max, Min, Product, Sum  # noqa: F401
 from weir.torch._ops.reducescatter import reducescatter, reducescatter_async  # noqa: F401
 from weir.torch._ops.sparse_allreduce import sparse_allreduce_async  # noqa: F401
 from weir.torch._optimizer.broadcast_optimizer_state import (  # noqa: F401

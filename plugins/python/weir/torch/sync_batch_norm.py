@@ -6,7 +6,7 @@ import torch
 from torch.autograd.function import once_differentiable
 
 from weir._process_sets import ProcessSet, global_process_set
-from weir.torch._ops import reduce_op
+from weir._ops import reduce_op
 from weir.torch._ops.allreduce import allreduce_
 
 

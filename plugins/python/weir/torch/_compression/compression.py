@@ -4,7 +4,8 @@
 from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence, Union
 
 from weir.torch._compression.compressors import BF16Compressor, FP16Compressor, NoneCompressor
-from weir.torch._compression.options import Options, options_from
+from weir import _options
+from weir._options import Options
 
 
 def _of(compressor: str, given: Mapping[str, Any]) -> Options:
@@ -13,7 +14,7 @@ def _of(compressor: str, given: Mapping[str, Any]) -> Options:
         if key in ("compressor", "byteps_compressor", "byteps_compressor_type"):
             raise ValueError(f"Compression.{compressor} got {key}={given[key]!r}: it is {compressor}; give "
                              "a dictionary for another one")
-    return options_from({"compressor": compressor, **given})
+    return _options.from_mapping({"compressor": compressor, **given})
 
 
 class _Hints(type):

@@ -1,43 +1,12 @@
 """The engine's options for the compression that a program gives."""
 
-from typing import Any, Dict, Mapping, NamedTuple, Optional
+from typing import Any, Mapping, NamedTuple, Optional
 
-from weir import _job
+from weir import _job, _options
+from weir._options import Options
 from weir.torch._compression.compressors import CASTS, own_of
 
-Options = Dict[str, str]
-
 _SUMMED = ("none", "dense", "fp16", "bf16", "powersgd")
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, (list, tuple)):
-        return ",".join(_text(item) for item in value)
-    # NumPy's is one, with a different repr.
-    return repr(float(value)) if isinstance(value, float) else str(value)
-
-
-def _flat(given: Mapping[Any, Any]) -> Options:
-    """Turns {"overrides": {"*.bias": {"compressor": "dense"}}} into {"compressor[*.bias]": "dense"}."""
-    options = {str(key): _text(value) for key, value in given.items() if key != "overrides"}
-    overrides = given.get("overrides", {})
-    if not isinstance(overrides, Mapping) or not all(
-            isinstance(of_pattern, Mapping) for of_pattern in overrides.values()):
-        raise ValueError(f"overrides={overrides!r:.80} is not understood: give a dictionary of "
-                         'options for each pattern of names, as in {"*.bias": {"compressor": "dense"}}')
-    for pattern, of_pattern in overrides.items():
-        for key, value in of_pattern.items():
-            if options.setdefault(f"{key}[{pattern}]", _text(value)) != _text(value):
-                raise ValueError(f"{key}[{pattern}] is given twice, in overrides too; keep one")
-    return options
-
-
-def options_from(given: Mapping[Any, Any]) -> Options:
-    from weir import _core
-
-    return _core.without_prefix(_flat(given))
 
 
 def options_of(compression: Any) -> Optional[Options]:
@@ -50,11 +19,9 @@ def options_of(compression: Any) -> Optional[Options]:
     if compression == "none":
         return None
     if isinstance(compression, str):
-        from weir import _core
-
-        return _core.without_prefix(_core.compression_from_text(compression))
+        return _options.from_text(compression)
     if isinstance(compression, Mapping):
-        return options_from(compression)
+        return _options.from_mapping(compression)
     if own_of(compression) is not None:
         return {}
     for cast in CASTS:

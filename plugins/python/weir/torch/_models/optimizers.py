@@ -9,7 +9,7 @@ import torch
 from weir.errors import InvalidArgument
 from weir._process_sets import ProcessSet
 from weir.torch._compression.options import Choice
-from weir.torch._ops import reduce_op
+from weir._ops import reduce_op
 from weir.torch._optimizer.step import Distributed
 
 # What a scheduler marks the optimizer's step with, today and before PyTorch 2.5.

@@ -9,7 +9,7 @@ import torch
 
 from weir._process_sets import ProcessSet
 from weir.torch._models.hook import Buckets
-from weir.torch._ops import handles
+from weir._ops import handles
 from weir.torch._ops.allreduce import allreduce_async_
 from weir.torch._optimizer.by_buckets import ByBuckets
 from weir.torch._optimizer.parameter_slot import Slot

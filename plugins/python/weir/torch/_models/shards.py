@@ -8,7 +8,7 @@ import torch
 from weir._process_groups import set_of
 from weir._process_sets import ProcessSet
 from weir.errors import InvalidArgument
-from weir.torch._ops import handles
+from weir._ops import handles
 from weir.torch._ops.broadcast import broadcast_async_
 from weir.torch._optimizer import living
 from weir.torch._optimizer.sharded import Sharded, is_sharded

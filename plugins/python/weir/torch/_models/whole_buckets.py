@@ -10,7 +10,8 @@ from weir import _job
 from weir._process_sets import ProcessSet, id_for
 from weir.torch._compression.options import Choice
 from weir.torch._models.hook import Buckets
-from weir.torch._ops import handles, reduce_op, sparse_allreduce
+from weir._ops import handles, reduce_op
+from weir.torch._ops import sparse_allreduce
 from weir.torch._ops.allreduce import allreduce_async_
 from weir.torch._optimizer import unfinished
 from weir.torch._optimizer.exchange.averaging import Reduction

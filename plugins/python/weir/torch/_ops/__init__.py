@@ -1,4 +1,4 @@
-"""The operations on tensors, one module each, and what they share: handles, names, reductions.
+"""The operations on tensors, one module each, and the engine's view of a tensor.
 
-It imports ``weir`` and ``_compression``, and never ``_optimizer``.
+It imports ``weir``, ``weir._ops`` and ``_compression``, and never ``_optimizer``.
 """

@@ -6,7 +6,8 @@ import torch
 
 from weir import _job
 from weir._process_sets import ProcessSet, global_process_set, id_for
-from weir.torch._ops import allreduce, engine_tensors, handles, operation_names, reduce_op
+from weir._ops import handles, operation_names, reduce_op
+from weir.torch._ops import allreduce, engine_tensors
 
 if TYPE_CHECKING:
     from weir import _core

@@ -8,7 +8,8 @@ from weir import _job
 from weir._process_sets import ProcessSet, global_process_set, id_for
 from weir.torch._compression.compression import Compression
 from weir.torch._compression.compressors import single_of
-from weir.torch._ops import engine_tensors, handles, operation_names, reduce_op
+from weir._ops import handles, operation_names, reduce_op
+from weir.torch._ops import engine_tensors
 
 
 def _submit(tensor: torch.Tensor, output: torch.Tensor, name: Optional[str], op: int,
@@ -21,7 +22,7 @@ def _submit(tensor: torch.Tensor, output: torch.Tensor, name: Optional[str], op:
         operation_names.of("allreduce", name, process_set), data.data_ptr(), into.data_ptr(),
         dtype, tensor.shape, op, reduce_op.factor(prescale), reduce_op.factor(postscale), set_id,
         engine_tensors.place_of(tensor))
-    return handles.register([operation], lambda: handles.delivered(output, into), (data, into))
+    return handles.register([operation], lambda: engine_tensors.delivered(output, into), (data, into))
 
 
 class _Allreduce(torch.autograd.Function):

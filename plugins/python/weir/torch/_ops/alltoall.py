@@ -6,7 +6,8 @@ import torch
 
 from weir import _job
 from weir._process_sets import ProcessSet, global_process_set, id_for
-from weir.torch._ops import engine_tensors, handles, operation_names
+from weir._ops import handles, operation_names
+from weir.torch._ops import engine_tensors
 
 
 def _checked_splits(splits: Optional[torch.Tensor]) -> List[int]:

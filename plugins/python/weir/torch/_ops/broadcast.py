@@ -6,7 +6,8 @@ import torch
 
 from weir import _job
 from weir._process_sets import ProcessSet, global_process_set, id_for
-from weir.torch._ops import allreduce, engine_tensors, handles, operation_names, reduce_op
+from weir._ops import handles, operation_names, reduce_op
+from weir.torch._ops import allreduce, engine_tensors
 
 
 def _submit(tensor: torch.Tensor, output: torch.Tensor, root_rank: int, name: Optional[str],
@@ -20,7 +21,7 @@ def _submit(tensor: torch.Tensor, output: torch.Tensor, root_rank: int, name: Op
     operation = _job.engine().broadcast(operation_names.of("broadcast", name, process_set),
                                         data.data_ptr(), dtype, data.shape, root_rank, set_id,
                                         engine_tensors.place_of(data))
-    return handles.register([operation], lambda: handles.delivered(output, data), data)
+    return handles.register([operation], lambda: engine_tensors.delivered(output, data), data)
 
 
 class _Broadcast(torch.autograd.Function):

@@ -5,7 +5,7 @@ from typing import Any, Dict, Iterable, List, Tuple, Union
 import torch
 
 from weir._process_sets import ProcessSet, global_process_set
-from weir.torch._ops import handles
+from weir._ops import handles
 from weir.torch._ops.broadcast import broadcast_async_
 
 Parameters = Union[Dict[str, Any], Iterable[Tuple[str, Any]]]

@@ -8,7 +8,8 @@ from weir import _job
 from weir._process_sets import ProcessSet, global_process_set, id_for
 from weir.torch._compression.compression import Compression
 from weir.torch._compression.compressors import single_of
-from weir.torch._ops import engine_tensors, handles, operation_names, reduce_op
+from weir._ops import handles, operation_names, reduce_op
+from weir.torch._ops import engine_tensors
 
 
 def _submit(tensors: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor],
@@ -23,7 +24,7 @@ def _submit(tensors: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor],
         [output.data_ptr() for output in into], dtypes, shapes, op, reduce_op.factor(prescale),
         reduce_op.factor(postscale), set_id,
         [engine_tensors.place_of(tensor) for tensor in tensors])
-    return handles.register([operation], lambda: tuple(map(handles.delivered, outputs, into)),
+    return handles.register([operation], lambda: tuple(map(engine_tensors.delivered, outputs, into)),
                             (data, into))
 
 

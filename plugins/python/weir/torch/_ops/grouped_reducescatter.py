@@ -8,7 +8,8 @@ from weir import _job
 from weir._process_sets import ProcessSet, global_process_set, id_for
 from weir.torch._compression.compression import Compression
 from weir.torch._compression.compressors import single_of
-from weir.torch._ops import engine_tensors, handles, operation_names, reduce_op
+from weir._ops import handles, operation_names, reduce_op
+from weir.torch._ops import engine_tensors
 from weir.torch._ops.grouped_allgather import grouped_allgather
 from weir.torch._ops.reducescatter import checked_op, gradient_factor
 

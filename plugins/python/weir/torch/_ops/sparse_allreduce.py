@@ -7,7 +7,8 @@ import torch
 
 from weir import _job
 from weir._process_sets import ProcessSet, global_process_set, id_for
-from weir.torch._ops import engine_tensors, handles, operation_names, reduce_op
+from weir._ops import handles, operation_names, reduce_op
+from weir.torch._ops import engine_tensors
 
 # Indices from other ranks are checked; PyTorch 1 always does.
 _CHECKED: Dict[str, Any] = {} if torch.__version__.startswith("1.") else {"check_invariants": True}

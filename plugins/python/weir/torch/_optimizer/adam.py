@@ -12,7 +12,7 @@ from typing import Any, Dict, Iterable, Iterator, List, NamedTuple
 
 import torch
 
-from weir.torch._compression.options import Options
+from weir._options import Options
 
 KIND = "adam"
 _MOMENTS = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")

@@ -8,7 +8,7 @@ import torch
 from weir import _job
 from weir._process_sets import ProcessSet
 from weir.torch._compression.compressors import is_compressor
-from weir.torch._ops import handles, reduce_op
+from weir._ops import handles, reduce_op
 from weir.torch._ops.grouped_allreduce import grouped_allreduce_async_
 from weir.torch._optimizer import load_in_place, replicas
 from weir.torch._optimizer.parameter_slot import checked_passes

@@ -11,7 +11,7 @@ from typing import Any, Callable
 
 import torch
 
-from weir.torch._ops import handles
+from weir._ops import handles
 from weir.torch._optimizer import dropped_passes, living
 from weir.torch._optimizer.parameter_slot import REGULAR, PassCount
 from weir.torch._optimizer.step_state import State

@@ -11,7 +11,7 @@ from weir._process_sets import global_process_set
 from weir.errors import InvalidArgument
 from weir.torch._compression.compression import Compression
 from weir.torch._compression.options import averaging_compressor, choice_of
-from weir.torch._ops import reduce_op
+from weir._ops import reduce_op
 from weir.torch._optimizer.adasum import AdasumDistributed
 from weir.torch._optimizer.cross_barrier import CrossBarrier, check_order
 from weir.torch._optimizer.parameter_slot import checked_passes

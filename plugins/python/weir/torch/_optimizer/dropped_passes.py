@@ -10,7 +10,7 @@ from typing import Any, Dict
 import torch
 
 from weir import _job
-from weir.torch._ops import handles
+from weir._ops import handles
 from weir.torch._optimizer.exchange.fused import FusedExchange
 from weir.torch._optimizer.step_state import State
 

@@ -9,7 +9,7 @@ from typing import Any, Dict, List
 
 import torch
 
-from weir.torch._ops import reduce_op
+from weir._ops import reduce_op
 from weir.torch._ops.allreduce import allreduce_
 from weir.torch._optimizer import momentum
 

@@ -2,7 +2,7 @@
 
 from weir import _job
 from weir._process_sets import ProcessSet, before_removing
-from weir.torch._ops.join import after_joining, before_joining
+from weir._ops.join import after_joining, before_joining
 from weir.torch._optimizer import living, saved_state
 
 

@@ -11,7 +11,7 @@ from typing import Any, Iterator, List
 
 import torch
 
-from weir.torch._compression.options import Options
+from weir._options import Options
 from weir.torch._optimizer import adam, saved_state
 from weir.torch._optimizer.exchange.fused import FusedExchange
 

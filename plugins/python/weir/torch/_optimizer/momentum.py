@@ -11,7 +11,7 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 import torch
 
-from weir.torch._compression.options import Options
+from weir._options import Options
 from weir.torch._optimizer import adam, look_ahead
 
 _TAKEN = {"momentum": 0, "nesterov": False, "weight_decay": 0}

@@ -4,7 +4,7 @@ import warnings
 from typing import Any, Dict, List
 
 from weir import _job
-from weir.torch._compression.options import Options
+from weir._options import Options
 from weir.torch._optimizer import momentum
 
 

@@ -12,7 +12,7 @@ from typing import Any, Optional
 import torch
 
 from weir import _job
-from weir.torch._ops import handles, reduce_op
+from weir._ops import handles, reduce_op
 from weir.torch._ops.allreduce import allreduce_async_
 
 _PATIENCE = 60.0  # Seconds: others may write a checkpoint meanwhile.

@@ -12,7 +12,7 @@ import torch
 from weir import _job
 from weir._process_sets import id_for
 from weir.torch._compression.options import averaging_compressor
-from weir.torch._ops import reduce_op
+from weir._ops import reduce_op
 from weir.torch._optimizer import loss_scale, momentum, options_by_name, skip_nonfinite, unfinished
 from weir.torch._optimizer.exchange.averaging import Reduction, without_factors
 from weir.torch._optimizer.exchange.fused import FusedExchange

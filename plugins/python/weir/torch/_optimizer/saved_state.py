@@ -9,7 +9,7 @@ from typing import Any, Dict, List, Optional
 import torch
 
 from weir import _job
-from weir.torch._compression.options import Options
+from weir._options import Options
 from weir.torch._ops.allreduce import allreduce_
 from weir.torch._optimizer.exchange.fused import FusedExchange
 

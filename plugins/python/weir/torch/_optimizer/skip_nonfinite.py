@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from weir.torch._ops import reduce_op
+from weir._ops import reduce_op
 from weir.torch._ops.allreduce import allreduce_
 
 

@@ -9,7 +9,7 @@ import torch
 
 from weir import _job
 from weir._process_sets import ProcessSet
-from weir.torch._ops import reduce_op
+from weir._ops import reduce_op
 from weir.torch._optimizer import (
     adam, backward_passes, dropped_passes, first_step, hooks, lbfgs, living, load_in_place, look_ahead,
     loss_scale, momentum, momentum_handover, readiness, registration, replicas, saved_state, skip_nonfinite,

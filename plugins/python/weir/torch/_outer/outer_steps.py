@@ -6,7 +6,7 @@ import torch
 
 from weir._process_sets import ProcessSet
 from weir.torch._compression.options import choice_of
-from weir.torch._ops import reduce_op
+from weir._ops import reduce_op
 from weir.torch._optimizer import replicas
 from weir.torch._optimizer.step import Distributed
 from weir.torch._optimizer.wrapping import exchanging

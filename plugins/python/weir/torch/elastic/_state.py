@@ -7,7 +7,7 @@ import torch
 
 from weir import _job
 from weir.errors import HostsUpdatedInterrupt
-from weir.torch._ops import reduce_op
+from weir._ops import reduce_op
 from weir.torch._ops.allreduce import allreduce
 from weir.torch.elastic._handlers import (
     ObjectHandler, SamplerStateHandler, StateHandler, handler_of)

@@ -6,7 +6,7 @@ The engine divides. With Average, values are multiplied by ``prescale``, summed,
 
 from typing import NamedTuple
 
-from weir.torch._ops import reduce_op
+from weir._ops import reduce_op
 
 
 class Reduction(NamedTuple):

@@ -8,7 +8,7 @@ import torch
 
 from weir import _job
 from weir.errors import HorovodInternalError
-from weir.torch._compression.options import Options
+from weir._options import Options
 from weir.torch._ops import engine_tensors
 from weir.torch._optimizer.exchange.averaging import Reduction
 from weir.torch._optimizer.exchange.late_results import LateResults

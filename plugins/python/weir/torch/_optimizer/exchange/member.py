@@ -4,7 +4,7 @@ from typing import Any, Dict, NamedTuple
 
 import torch
 
-from weir.torch._compression.options import Options
+from weir._options import Options
 
 
 class Member(NamedTuple):

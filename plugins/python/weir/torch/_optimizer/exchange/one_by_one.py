@@ -5,8 +5,9 @@ from typing import Any, List, Optional, Sequence
 import torch
 
 from weir import _job
-from weir.torch._compression.options import Options
-from weir.torch._ops import engine_tensors, handles
+from weir._options import Options
+from weir._ops import handles
+from weir.torch._ops import engine_tensors
 from weir.torch._optimizer.exchange.averaging import Reduction
 from weir.torch._optimizer.exchange.loan import Loan
 from weir.torch._optimizer.exchange.member import Member

@@ -6,8 +6,8 @@ from typing import Any, List, Sequence
 import torch
 
 from weir._process_sets import ProcessSet
-from weir.torch._compression.options import Options
-from weir.torch._ops import handles
+from weir._options import Options
+from weir._ops import handles
 from weir.torch._ops.allreduce import allreduce_async_
 from weir.torch._optimizer.exchange.averaging import Reduction
 from weir.torch._optimizer.exchange.member import Member

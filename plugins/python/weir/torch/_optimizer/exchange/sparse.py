@@ -6,7 +6,8 @@ from typing import Any, Callable, List, NamedTuple
 import torch
 
 from weir._process_sets import ProcessSet
-from weir.torch._ops import handles, sparse_allreduce
+from weir._ops import handles
+from weir.torch._ops import sparse_allreduce
 
 
 class _Member(NamedTuple):

@@ -2,7 +2,7 @@
 
 from weir import _job
 from weir._process_sets import ProcessSet, global_process_set, id_for
-from weir.torch._ops import handles
+from weir._ops import handles
 
 
 def barrier(process_set: ProcessSet = global_process_set) -> None:

@@ -1,0 +1,163 @@
+"""weir.numpy.Gradients: steps, states, and the same bits as weir.torch."""
+
+import subprocess
+import sys
+
+import numpy
+import pytest
+import torch
+
+import weir.numpy as wn
+import weir.torch as hvd
+
+SHAPES = {"weights": (20, 30), "bias": (30,), "scale": ()}
+COMPRESSIONS = [
+    None,
+    "fp16",
+    {"compressor": "dgc", "density": 0.02, "min_elements": 1},
+    {"compressor": "dgc", "density": 0.02, "min_elements": 1, "momentum": "none", "route": "split"},
+    {"compressor": "topk", "k": 0.05, "ef": "vanilla", "min_elements": 1},
+    {"compressor": "onebit", "ef": "vanilla", "scaling": True, "min_elements": 1},
+    {"compressor": "powersgd", "rank": 2, "min_elements": 1},
+    {"compressor": "topk", "k": 0.05, "ef": "vanilla", "min_elements": 1, "overrides": {"bias": {"compressor": "dense"}}},
+]
+
+
+def parameters():
+    return {name: numpy.zeros(shape, numpy.float32) for name, shape in SHAPES.items()}
+
+
+def gradients(rank, step):
+    random = numpy.random.default_rng((rank, step))
+    return {name: random.standard_normal(shape, numpy.float32).reshape(shape) for name, shape in SHAPES.items()}
+
+
+def assert_equal(found, expected):
+    assert found.keys() == expected.keys()
+    for name, array in expected.items():
+        numpy.testing.assert_array_equal(found[name], array, err_msg=name)
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS, ids=str)
+def test_updates_have_the_bits_of_weir_torch(rank, compression):
+    """Of its optimizer, with a learning rate of 1 and parameters that were 0."""
+    group = wn.Gradients(parameters(), compression, name=f"numpy {compression}")
+    model = {name: torch.zeros(shape, requires_grad=True) for name, shape in SHAPES.items()}
+    momentum = 0.9 if isinstance(compression, dict) and compression["compressor"] == "dgc" \
+        and "momentum" not in compression else 0.0
+    optimizer = hvd.DistributedOptimizer(torch.optim.SGD(list(model.values()), lr=1.0, momentum=momentum),
+                                         model.items(), compression or "none")
+    for step in range(4):
+        for name, gradient in gradients(rank, step).items():
+            model[name].grad = None
+            with torch.no_grad():
+                model[name].zero_()
+        sum((value * torch.from_numpy(numpy.array(gradients(rank, step)[name]))).sum()
+            for name, value in model.items()).backward()
+        optimizer.step()
+        updates = group.step(gradients(rank, step), learning_rate=1.0)
+        assert_equal({name: -update for name, update in updates.items()},
+                     {name: value.detach().numpy() for name, value in model.items()})
+    group.close()
+
+
+def test_a_dense_step_is_the_mean(rank, size):
+    group = wn.Gradients(parameters(), name="mean")
+    updates = group.step(gradients(rank, 0))
+    for name in SHAPES:
+        mean = sum(gradients(other, 0)[name] for other in range(size)) / size
+        numpy.testing.assert_allclose(updates[name], mean, rtol=1e-5, atol=1e-6)
+    assert group.report.step == 0 and group.next_step == 1
+    summed = wn.Gradients(parameters(), op=wn.Sum, name="sum").step(gradients(rank, 0))
+    numpy.testing.assert_allclose(summed["bias"], size * updates["bias"], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS[2:], ids=str)
+def test_a_state_goes_on_bit_for_bit(rank, compression):
+    name = f"state {compression}"
+    group = wn.Gradients(parameters(), compression, name=name)
+    for step in range(3):
+        group.step(gradients(rank, step), 0.1)
+    state = group.state_dict()
+    assert isinstance(state["weir"], bytes)
+    expected = [group.step(gradients(rank, step), 0.1) for step in (3, 4)]
+    group.close()
+    other = wn.Gradients(parameters(), compression, name=name)
+    other.load_state_dict(state)
+    assert other.next_step == 3
+    for step, updates in zip((3, 4), expected):
+        assert_equal(other.step(gradients(rank, step), 0.1), updates)
+    other.load_state_dict(wn.broadcast_object(state, 0), own=False)
+    assert other.next_step == 3
+    with pytest.raises(ValueError, match="weights|tensors|gradients"):
+        wn.Gradients({"other": numpy.zeros(7, numpy.float32)}, compression, name=name + "'").load_state_dict(state)
+
+
+def test_gradients_are_handed_over_as_they_come(rank):
+    group = wn.Gradients(parameters(), {"compressor": "dgc", "density": 0.02, "min_elements": 1}, name="late")
+    same = wn.Gradients(parameters(), {"compressor": "dgc", "density": 0.02, "min_elements": 1}, name="at once")
+    for step in range(3):
+        mine = gradients(rank, step)
+        expected = same.step(gradients(rank, step))
+        group.begin()
+        for name in reversed(list(SHAPES)):
+            group.submit(name, mine[name], out=mine[name])
+        updates = group.finish()
+        assert all(updates[name] is mine[name] for name in SHAPES)
+        assert_equal(updates, expected)
+
+
+def test_a_gradient_that_a_rank_does_not_have_counts_as_zeros(rank, size):
+    group = wn.Gradients(parameters(), name="missing")
+    mine = gradients(rank, 0)
+    if rank == 0:
+        del mine["bias"]
+    del mine["scale"]  # Nobody has it.
+    updates = group.step(mine)
+    mean = sum((gradients(other, 0)["bias"] for other in range(1, size)), numpy.zeros(30, numpy.float32)) / size
+    numpy.testing.assert_allclose(updates["bias"], mean, rtol=1e-5, atol=1e-6)
+    assert updates["scale"] == 0.0
+
+
+def test_a_program_learns_what_one_process_learns(rank, size):
+    """The mean loss of all ranks' samples."""
+    random = numpy.random.default_rng(7)
+    samples = 6 * size
+    inputs, wanted = random.standard_normal((samples, 5)), random.standard_normal(samples)
+    alone, together = numpy.zeros(5), numpy.zeros(5)
+    group = wn.Gradients({"weights": together}, name="regression")
+    mine = slice(6 * rank, 6 * (rank + 1))
+
+    def gradient(weights, rows):
+        return inputs[rows].T @ (inputs[rows] @ weights - wanted[rows]) / len(wanted[rows])
+
+    for _ in range(20):
+        alone -= 0.1 * gradient(alone, slice(None))
+        together -= 0.1 * group.step({"weights": gradient(together, mine)}, 0.1)["weights"]
+    numpy.testing.assert_allclose(together, alone, rtol=1e-5)
+
+
+def test_mistakes_are_refused_by_name(rank):
+    group = wn.Gradients(parameters(), name="mistakes")
+    with pytest.raises(ValueError, match="there is no array 'wieghts': registered are weights, bias, scale"):
+        group.submit("wieghts", numpy.zeros(3))
+    with pytest.raises(ValueError, match=r"'bias' was registered as float32 \[30\]; this is float64 \[30\]"):
+        group.submit("bias", numpy.zeros(30))
+    with pytest.raises(ValueError, match="outside|step"):
+        group.submit("bias", numpy.zeros(30, numpy.float32))
+    group.begin()
+    group.submit("bias", numpy.zeros(30, numpy.float32))
+    with pytest.raises(ValueError, match="already submitted"):
+        group.submit("bias", numpy.zeros(30, numpy.float32))
+    group.finish()
+    with pytest.raises(ValueError, match="at least one array"):
+        wn.Gradients({})
+    with pytest.raises(ValueError, match="dgcc"):
+        wn.Gradients(parameters(), "dgcc", name="unknown")
+    with pytest.raises(ValueError, match="floating|float"):
+        wn.Gradients({"numbers": numpy.zeros(3, numpy.int64)}, name="integers")
+
+
+def test_no_framework_is_imported():
+    program = "import sys, weir.numpy; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program]).returncode == 0

@@ -6,6 +6,7 @@ them count. "settled after" is the number of steps from a change to the end of t
 
 import json
 import pathlib
+import re
 import sys
 import tempfile
 
@@ -29,8 +30,8 @@ def parsed():
                         help="seconds of the backward pass (%(default)s)")
     parser.add_argument("--choices", type=list_of(CHOICES), default=",".join(CHOICES), metavar="LIST",
                         help="(%(default)s)")
-    parser.add_argument("--steps", type=count, default=150, help="of auto at each rate (%(default)s)")
-    parser.add_argument("--rounds", type=count, default=2, help="of the whole run (%(default)s)")
+    parser.add_argument("--steps", type=count, default=120, help="of auto at each rate (%(default)s)")
+    parser.add_argument("--rounds", type=count, default=3, help="of the whole run (%(default)s)")
     parser.add_argument("--longest", type=float, default=10.0, metavar="S",
                         help="seconds of a step that is still measured (%(default)s)")
     options = parser.parse_args()
@@ -52,12 +53,17 @@ def measure(options):
         return json.loads((folder / "rows.json").read_text())
 
 
+def planned(explanation):
+    """Returns what a line of explain() says that the gradients travel as."""
+    return re.sub(r".*since step \d+, ([^:]*).*", r"\1", explanation)
+
+
 def main():
     options = parsed()
     report = Report("policy-change")
     for row in measure(options):
         best = min(row["fixed"], key=row["fixed"].get)
-        report.rows.append({"rate": row["rate"], "auto s": row["auto"], "plan": row["plan"],
+        report.rows.append({"rate": row["rate"], "auto s": row["auto"], "plan": planned(row["plan"]),
                             "best fixed": best.removeprefix("weir-"), "s": row["fixed"][best],
                             "auto / best": row["auto"] / row["fixed"][best],
                             "settled after": row["settled_after"]})

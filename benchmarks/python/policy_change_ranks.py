@@ -12,7 +12,6 @@ import torch
 
 import netlab
 import torch_job
-import weir
 import weir.torch as hvd
 from gradient_sets import SETS
 from policy import AUTO
@@ -21,7 +20,7 @@ from slow_network_columns import COLUMNS
 from slow_network_ranks import Visit, warm_up
 
 COUNTED = 20  # Steps before the next change.
-FIXED_STEPS = 8
+FIXED_STEPS = 20
 
 
 def change(rate):
@@ -38,10 +37,10 @@ class Phase:
         self.seconds, self.settled_after = [], []
 
     def take(self, visit, steps, backprop):
-        times, changed, before = [], 0, weir.explain()
+        times, changed, before = [], 0, hvd.explain()
         for step in range(steps):
             times.append(visit.step(backprop)[0])
-            now = weir.explain()
+            now = hvd.explain()
             if now != before:  # A search has ended.
                 changed, before = step + 1, now
         self.seconds += times[-COUNTED:]
@@ -51,7 +50,7 @@ class Phase:
 
 def explained():
     """Returns the plan in use, on rank 0."""
-    lines = weir.explain().splitlines()
+    lines = hvd.explain().splitlines()
     return lines[0] if lines else ""
 
 
@@ -95,9 +94,9 @@ def main():
     phases = [Phase() for _ in options.rates]
     found = {rate: {column: [] for column in columns} for rate, columns in options.fixed.items()}
     for _ in range(options.rounds):
+        take_fixed(options, store, found)
         plans = take_auto(options, store, phases)
         gc.collect()
-        take_fixed(options, store, found)
     if hvd.rank() == 0:
         rows = [{"rate": rate, "auto": statistics.median(phase.seconds), "plan": plan,
                  "settled_after": max(phase.settled_after),

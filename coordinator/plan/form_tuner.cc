@@ -16,10 +16,9 @@ constexpr std::size_t kFinalists = 3;  // As many of those at most, so that sear
 constexpr double kClose = 1.25;        // What may be the best takes at most so much longer.
 constexpr double kGivenUp = 2.0;       // A step so much longer than the best ends a try.
 constexpr double kHopeless = 5.0;      // One such step is enough.
-constexpr double kDoubt =
-    0.7;  // Part of the predicted time of its bytes that a plan takes at least.
-constexpr double kAsGood = 1.02;     // Takes so much longer, and counts as equal.
-constexpr double kStepDown = 0.999;  // Part that a change of one bucket must leave.
+constexpr double kDoubt = 0.7;         // Part of its predicted time that a plan takes at least.
+constexpr double kAsGood = 1.02;       // Takes so much longer, and counts as equal.
+constexpr double kStepDown = 0.999;    // Part that a change of one bucket must leave.
 constexpr int kMostSweeps = 6;
 constexpr std::size_t kMostMixed = 128;  // Buckets.
 constexpr double kWorthTrying = 0.97;    // Part of the best that must be in reach.
@@ -94,8 +93,7 @@ StepPlan FormTuner::AllIn(BucketForm form) const {
 void FormTuner::Consider(StepPlan plan) {
   const bool known =
       std::ranges::any_of(tried_, [&](const Tried& one) { return one.plan == plan; });
-  if (!known)
-    tried_.push_back({.plan = std::move(plan), .seconds = {}, .passes = {}, .predicted = {}});
+  if (!known) tried_.push_back({.plan = std::move(plan), .seconds = {}, .passes = {}});
 }
 
 double FormTuner::best() const {
@@ -144,8 +142,10 @@ std::size_t FormTuner::CountTries() const {
 
 bool FormTuner::IsHopeless(Tried& tried) const {
   if (tried.hopeless || !tried.seconds.empty()) return tried.hopeless;
-  tried.predicted = times_.NetworkSecondsOf(tried.plan);
-  return tried.hopeless = kDoubt * *tried.predicted > kGivenUp * best();
+  const bool takes_long_to_send = kDoubt * times_.NetworkSecondsOf(tried.plan) > kGivenUp * best();
+  // What an earlier search has seen need not be tried again to be known as slower.
+  const auto step = times_.Predict(tried.plan);
+  return tried.hopeless = takes_long_to_send || (step && kDoubt * *step > best());
 }
 
 // Split, the same payloads travel in another way, and each rank merges a part of them. That saves

@@ -43,9 +43,8 @@ class FormTuner {
   /// A plan that was considered.
   struct Tried {
     StepPlan plan;
-    std::vector<double> seconds;      ///< Of the steps taken; empty: it was not worth a try.
-    std::vector<PassTimes> passes;    ///< Of the same steps.
-    std::optional<double> predicted;  ///< The least that it would have taken, if so.
+    std::vector<double> seconds;    ///< Of the steps taken; empty: it was not worth a try.
+    std::vector<PassTimes> passes;  ///< Of the same steps.
     bool hopeless = false;
 
     double median() const;

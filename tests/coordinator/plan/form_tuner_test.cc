@@ -193,6 +193,28 @@ TEST(FormTuner, FollowsALinkThatChanges) {
   }
 }
 
+TEST(FormTuner, DoesNotTryAgainWhatWasSeenToBeMuchSlower) {
+  std::mt19937 random(1);
+  World world{.bytes_per_second = 1.25e9};
+  world.encode_rate = {1e8, 1e10, 1e8, 1e8, 1e10};  // int8 and fp16 take ten times as long.
+  FormTuner tuner = TunerOf(world);
+  Train(tuner, world, 100, random);
+  ASSERT_EQ(tuner.searches(), 1);
+  const auto tries = [&](BucketForm form) {
+    for (const FormTuner::Tried& one : tuner.tried()) {
+      if (one.plan == StepPlan(8, form)) return one.seconds.size();
+    }
+    return std::size_t{0};
+  };
+  EXPECT_GT(tries(BucketForm::kInt8), 0U);
+  world.density *= 4;
+  Train(tuner, world, 60, random);
+  ASSERT_EQ(tuner.searches(), 2);
+  EXPECT_EQ(tries(BucketForm::kInt8), 0U);
+  EXPECT_EQ(tries(BucketForm::kFp16), 0U);
+  EXPECT_GT(tries(tuner.plan().front()), 0U);
+}
+
 TEST(FormTuner, FollowsADensityThatFalls) {
   std::mt19937 random(3);
   World world;

@@ -28,7 +28,8 @@ PlanExplanation Chosen() {
                           .predicted_seconds = 0.75,
                           .measured_seconds = 0.8,
                           .steps = 9},
-                         {.what = "dgc", .bytes_seconds = 20.0}},
+                         {.what = "dgc", .bytes_seconds = 20.0},
+                         {.what = "int8", .bytes_seconds = 0.1, .predicted_seconds = 2.0}},
           .buckets = {{.name = "conv",
                        .form = "dense",
                        .work = {{.form = "dense", .seconds = 0.002}, {.form = "dgc"}}}}};
@@ -48,6 +49,7 @@ TEST(Plans, ATextHasTheSentenceWhatWasConsideredAndTheBuckets) {
             "since step 12, dense: the network carries 8 Mb/s\n"
             "  dense: 800 ms a step (median of 9), chosen\n"
             "  dgc: not tried, as its bytes alone would take about 20 s\n"
+            "  int8: not tried, as its step would take about 2 s, by what was seen before\n"
             "  conv: dense; dense works 2 ms");
 }
 

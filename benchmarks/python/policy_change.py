@@ -1,7 +1,8 @@
 """Steps with compression=auto on a network whose speed changes in mid-run, beside the fixed choices at each speed.
 
 Steps are those of the benchmark slow-network. After each change the run takes --steps steps; the last 20 of
-them count. "settled after" is the number of steps from a change to the end of the last search for a plan.
+them count. "settled after" is the number of steps from a change until steps take no more than 1.2 times what the
+last ones do.
 """
 
 import json

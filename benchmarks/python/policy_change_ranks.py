@@ -21,6 +21,7 @@ from slow_network_ranks import Visit, warm_up
 
 COUNTED = 20  # Steps before the next change.
 FIXED_STEPS = 20
+WINDOW, SETTLED = 5, 1.2
 
 
 def change(rate):
@@ -30,6 +31,13 @@ def change(rate):
     hvd.barrier()
 
 
+def settled_after(times):
+    """Returns the number of steps from which on they take, by medians of WINDOW, what the last ones do."""
+    final = statistics.median(times[-COUNTED:])
+    windows = [statistics.median(times[i:i + WINDOW]) for i in range(len(times) - WINDOW + 1)]
+    return max((i + 1 for i, median in enumerate(windows) if median > SETTLED * final), default=0)
+
+
 class Phase:
     """What auto does at a rate."""
 
@@ -37,14 +45,9 @@ class Phase:
         self.seconds, self.settled_after = [], []
 
     def take(self, visit, steps, backprop):
-        times, changed, before = [], 0, hvd.explain()
-        for step in range(steps):
-            times.append(visit.step(backprop)[0])
-            now = hvd.explain()
-            if now != before:  # A search has ended.
-                changed, before = step + 1, now
+        times = [visit.step(backprop)[0] for _ in range(steps)]
         self.seconds += times[-COUNTED:]
-        self.settled_after.append(changed)
+        self.settled_after.append(settled_after(times))
         return times
 
 

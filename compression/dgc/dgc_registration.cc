@@ -187,7 +187,7 @@ const CompressorRegistration kRegistration(
      "correction and momentum factor masking.",
      JoinSpecs({CommonSpecs(Payloads::kOfEntries), SelectionSpecs(), ValueSpecs(), WarmupSpecs(),
                 StepSpecs(), WeightDecaySpecs(), DgcSpecs(),
-                AlternativeSpecs({"dense", "fp16", "int8"})}),
+                AlternativeSpecs({"dense", "fp16", "int8", "push_pull"})}),
      MakeDgc, CodecId::kDgc, CautionOfGain});
 
 }  // namespace

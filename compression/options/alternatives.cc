@@ -43,7 +43,7 @@ bool LeavesRouteOpen(const ParsedOptions& options) {
 namespace {
 
 const ChoiceListRule& Choices() {
-  static const ChoiceListRule choices{{"dense", "fp16", "int8", "dgc"}};
+  static const ChoiceListRule choices{{"dense", "fp16", "int8", "dgc", "push_pull"}};
   return choices;
 }
 
@@ -54,10 +54,14 @@ std::vector<std::string> ParseChoices(const std::string& key, const std::string&
                         Describe(Choices()) + ", none twice (compressor \"auto\").");
 }
 
+bool Names(const std::vector<std::string>& choices, const char* name) {
+  return std::ranges::find(choices, name) != choices.end();
+}
+
 /// Returns the compressor that has the others as its alternatives.
 std::string BaseOf(const std::vector<std::string>& choices) {
   for (const char* name : {"dgc", "fp16", "dense"}) {
-    if (std::ranges::find(choices, name) != choices.end()) return name;
+    if (Names(choices, name)) return name;
   }
   return choices.front();
 }
@@ -68,6 +72,10 @@ void Resolve(const std::string& suffix, bool momentum_sgd, CompressionOptions& o
   if (momentum_sgd) choices.push_back("dgc");
   const auto given = options.extract("choices" + suffix);
   if (!given.empty()) choices = ParseChoices(given.key(), given.mapped());
+  if (Names(choices, "push_pull") && !Names(choices, "dgc")) {
+    throw InvalidArgument("compression option \"choices" + suffix +
+                          "\" has push_pull, which is a route of dgc: name dgc, too.");
+  }
   const std::string base = options.at("compressor" + suffix) = BaseOf(choices);
   std::erase(choices, base);
   std::string alternatives;

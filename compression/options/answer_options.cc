@@ -8,8 +8,9 @@ namespace weir {
 
 CompressionOptions AnswerOptions(const CompressionOptions& workers) {
   CompressionOptions options = WithoutPrefix(workers);
-  for (const char* done : {"momentum", "momentum_mu", "momentum_masking", "beta1", "beta2",
-                           "epsilon", "gain_compensation", "look_ahead", "unbiased"}) {
+  for (const char* done :
+       {"momentum", "momentum_mu", "momentum_masking", "beta1", "beta2", "epsilon",
+        "gain_compensation", "look_ahead", "unbiased", "alternatives"}) {
     options.erase(done);
   }
   const CompressorInfo& info = FindCompressor(options.at("compressor"));

@@ -75,8 +75,8 @@ ByForm<double> GradientBucket::BytesByForm() const {
   const double compressed =
       summable ? sent.dense * static_cast<double>(SizeOf(*summable)) / sizeof(float)
                : std::min(sent.sparse, sent.dense);
-  return {sent.split, compressed, Int8Route::kShareOfDense * sent.dense, sent.dense / 2.0,
-          sent.dense};
+  return {sent.push_pull,   sent.split, compressed, Int8Route::kShareOfDense * sent.dense,
+          sent.dense / 2.0, sent.dense};
 }
 
 void GradientBucket::Run(BucketStage stage) {

@@ -5,8 +5,6 @@
 
 #include "common/log.h"
 #include "compression/gpu/gpu_compressor.h"
-#include "compression/make_compressor.h"
-#include "compression/options/answer_options.h"
 #include "compression/options/standard_options.h"
 #include "compression/process/process_compressor.h"
 #include "weir/error.h"
@@ -79,11 +77,11 @@ GradientGroupImpl::GradientGroupImpl(Coordinator& coordinator, GradientGroupSpec
       on_gpu_(TakeGpuCompressors(spec_, gpu_, plan_)),
       steps_(plan_.variants.size(),
              {.reduction = {spec_.op, spec_.prescale, spec_.postscale}, .contexts = {}}),
-      answering_(plan_.partitions.size()),
+      servers_(plan_, set_, coordinator.settings().servers),
       slices_(plan_.partitions.size()),
       places_(spec_.tensors.size()),
       non_finite_(spec_.tensors.size()),
-      state_(spec_, plan_, on_gpu_, answering_, hosts_, set_, coordinator.rank()),
+      state_(spec_, plan_, on_gpu_, servers_, hosts_, set_, coordinator.rank()),
       serving_(coordinator, spec_, plan_),
       unused_(coordinator, set_, spec_),
       planning_(coordinator, set_, spec_, plan_),
@@ -160,16 +158,7 @@ GradientSlice GradientGroupImpl::MakeSlice(std::size_t p) {
        .group = spec_.name + set_.Suffix(),
        .elements = partition.elements,
        .shape = {partition.shape.dims().begin(), partition.shape.dims().end()}});
-  if (variant.route.compressed == WireRoute::kPushPull) {
-    const int dedicated = coordinator_.settings().servers;
-    slice.server = ServerOf(p, dedicated > 0 ? dedicated : set_.size());
-    const bool elsewhere = dedicated > 0 || variant.route.max_staleness > 0;
-    if (!elsewhere && slice.server == set_.transport().rank()) {
-      answering_[p] =
-          MakeCompressor(AnswerOptions(variant.given), {partition.name, partition.shape});
-      slice.answering = answering_[p].get();
-    }
-  }
+  servers_.Place(p, slice);
   return slice;
 }
 
@@ -313,6 +302,13 @@ void GradientGroupImpl::WarnOfDivergence(const StepReport& report) {
   if (warning.empty()) return;
   LogWarning("{}", warning);
   coordinator_.gauges().NoteDivergence(warning);
+}
+
+void GradientGroupImpl::FollowPlan() {
+  for (std::size_t p = 0; p < slices_.size(); ++p) {
+    const std::size_t bucket = slices_[p].bucket->gradients().index();
+    servers_.Follow(p, planning_.FormOf(bucket), SliceAt(slices_[p]));
+  }
 }
 
 }  // namespace weir

@@ -12,6 +12,7 @@
 #include "coordinator/groups/group_planning.h"
 #include "coordinator/groups/group_serving.h"
 #include "coordinator/groups/group_state.h"
+#include "coordinator/groups/rank_servers.h"
 #include "coordinator/groups/unused_tensors.h"
 #include "coordinator/plan/group_plan.h"
 #include "coordinator/rank/coordinator.h"
@@ -102,6 +103,8 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
     return plan_.variants[plan_.VariantOfBucket(bucket.gradients().index())];
   }
   void SetContexts(const StepInfo& info);
+  /// Makes this rank serve what the plan of the coming step says.
+  void FollowPlan();
   /// Sets the values of the next step that all buckets share, except their contexts.
   void OpenStep(bool undoable);
   RouteFacts FactsOf(const GradientBucket& bucket) const;
@@ -149,10 +152,10 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
   std::vector<GroupStep> steps_;                        ///< Indexed by variant.
   std::unique_ptr<StepGate> gate_;
   std::vector<std::unique_ptr<GradientBucket>> buckets_;
-  std::vector<std::unique_ptr<Compressor>> answering_;  ///< Entry by partition; null: others do.
-  std::vector<SlicePlace> slices_;                      ///< Indexed by partition.
-  std::vector<Place> places_;                           ///< Indexed by tensor.
-  std::vector<std::uint64_t> non_finite_;               ///< Entries by tensor, as last counted.
+  RankServers servers_;
+  std::vector<SlicePlace> slices_;         ///< Indexed by partition.
+  std::vector<Place> places_;              ///< Indexed by tensor.
+  std::vector<std::uint64_t> non_finite_;  ///< Entries by tensor, as last counted.
   GroupState state_;
   GroupServing serving_;
   UnusedTensors unused_;

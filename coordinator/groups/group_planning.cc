@@ -97,7 +97,8 @@ bool GroupPlanning::IsAllowed(std::size_t bucket, BucketForm form) const {
   const Variant& variant = plan_.variants[plan_.VariantOfBucket(bucket)];
   if (std::ranges::find(variant.alternatives, form) == variant.alternatives.end()) return false;
   if (form == BucketForm::kDense && !variant.remembers) return true;
-  if (form == BucketForm::kSplit && set_.size() <= 2) return false;  // Each has half of all anyway.
+  const bool by_route = form < BucketForm::kCompressed;
+  if (by_route && set_.size() <= 2) return false;  // Each has half of all anyway.
   const auto may = [this, form](std::uint32_t partition) {
     const auto& compressor = plan_.compressors[partition];
     if (compressor == nullptr) return false;  // Kernels on a GPU have its memory.

@@ -34,8 +34,8 @@ TensorCompression& GroupState::CompressionOf(std::size_t partition) const {
 std::vector<NamedCompressor> GroupState::ServedCompressors() const {
   std::vector<NamedCompressor> served;
   for (std::size_t p = 0; p < plan_.partitions.size(); ++p) {
-    if (answering_[p])
-      served.push_back({ServedName(plan_.partitions[p].name), answering_[p].get()});
+    Compressor* const answering = servers_.answering(p);
+    if (answering != nullptr) served.push_back({ServedName(plan_.partitions[p].name), answering});
   }
   return served;
 }
@@ -53,6 +53,27 @@ std::vector<std::string> GroupState::PartitionNames() const {
   std::vector<std::string> names;
   for (const Partition& partition : plan_.partitions) names.push_back(partition.name);
   return names;
+}
+
+void GroupState::TakeUnanswered(std::span<const SavedArray> served, float factor, bool all,
+                                SavedState& state) const {
+  constexpr char kUnsent[] = "velocity";
+  for (std::size_t p = 0; p < plan_.partitions.size(); ++p) {
+    if (servers_.IsServed(p) || !(all || servers_.IsOwn(p))) continue;
+    const std::string& name = plan_.partitions[p].name;
+    const auto unanswered = std::ranges::find_if(served, [&](const SavedArray& array) {
+      return array.tensor == ServedName(name) && array.name == kUnsent;
+    });
+    const auto unsent = std::ranges::find_if(state.arrays, [&](const SavedArray& array) {
+      return array.tensor == name && array.name == kUnsent;
+    });
+    if (unanswered == served.end() || unsent == state.arrays.end()) continue;
+    if (unanswered->values.size() != unsent->values.size())
+      continue;  // Check refuses such a state.
+    for (std::size_t i = 0; i < unsent->values.size(); ++i) {
+      unsent->values[i] += factor * unanswered->values[i];
+    }
+  }
 }
 
 void GroupState::CopyVelocity(std::size_t index, std::span<float> velocity) const {
@@ -113,6 +134,7 @@ SavedState GroupState::Read(std::span<std::istream* const> former_ranks) const {
     mine = Remap(states, Origins(mine.ranks, set_.size()), set_.network().IndexOf(rank_));
   }
   GiveServed(ServedCompressors(), served, mine);
+  TakeUnanswered(served, static_cast<float>(set_.size()), /*all=*/false, mine);
   Check(mine);
   return mine;
 }
@@ -152,6 +174,7 @@ SavedState GroupState::ReadOne(std::istream& one_rank) const {
   // Another rank may have served other partitions.
   const std::vector<SavedArray> served = TakeServed(PartitionNames(), {&state, 1});
   GiveServed(ServedCompressors(), served, state);
+  TakeUnanswered(served, 1.0f, /*all=*/true, state);  // All ranks do.
   Check(state);
   return state;
 }

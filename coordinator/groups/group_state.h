@@ -10,6 +10,7 @@
 
 #include "compression/gpu/gpu_compressor.h"
 #include "compression/state/state.h"
+#include "coordinator/groups/rank_servers.h"
 #include "coordinator/plan/group_plan.h"
 #include "coordinator/sets/process_set.h"
 #include "coordinator/work/hosts.h"
@@ -22,16 +23,14 @@ namespace weir {
 class GroupState {
  public:
   /// Refers to its arguments, which must outlive it. `on_gpu` has compressors on a GPU, by
-  /// partition; null: the plan has that one. `answering` has compressors of this rank as a server,
-  /// by partition; null: others answer. `rank` is this rank's in the job.
+  /// partition; null: the plan has that one. `rank` is this rank's in the job.
   GroupState(const GradientGroupSpec& spec, const GroupPlan& plan,
-             const std::vector<std::unique_ptr<GpuCompressor>>& on_gpu,
-             const std::vector<std::unique_ptr<Compressor>>& answering,
+             const std::vector<std::unique_ptr<GpuCompressor>>& on_gpu, const RankServers& servers,
              const std::optional<HostGrid>& hosts, ProcessSet& set, int rank)
       : spec_(spec),
         plan_(plan),
         on_gpu_(on_gpu),
-        answering_(answering),
+        servers_(servers),
         hosts_(hosts),
         set_(set),
         rank_(rank) {}
@@ -58,6 +57,10 @@ class GroupState {
   /// Returns the compressors of the partitions that it serves.
   std::vector<NamedCompressor> ServedCompressors() const;
   std::vector<std::string> PartitionNames() const;
+  /// Adds what former servers had not answered, where nobody serves now, to what this rank has not
+  /// sent: times `factor`, for all partitions or those that are this rank's own.
+  void TakeUnanswered(std::span<const SavedArray> served, float factor, bool all,
+                      SavedState& state) const;
   /// Returns the hosts whose first ranks keep what was not sent; null: every rank keeps its own.
   const HostGrid* SharingHosts() const;
   /// Throws InvalidArgument for states that were kept by other ranks than would keep them now.
@@ -68,7 +71,7 @@ class GroupState {
   const GradientGroupSpec& spec_;
   const GroupPlan& plan_;
   const std::vector<std::unique_ptr<GpuCompressor>>& on_gpu_;
-  const std::vector<std::unique_ptr<Compressor>>& answering_;
+  const RankServers& servers_;
   const std::optional<HostGrid>& hosts_;
   ProcessSet& set_;
   const int rank_;

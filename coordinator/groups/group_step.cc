@@ -130,6 +130,7 @@ void GradientGroupImpl::CheckStrict(const GradientBucket& bucket, RouteKind rout
 std::vector<Bucket*> GradientGroupImpl::BeginEmptyStep() {
   // What the others' step is like; this rank knows no newer rates. It may compress for its host.
   planning_.Begin(next_step_, /*empty=*/true);
+  FollowPlan();
   SetContexts({.learning_rates = previous_rates_});
   OpenStep(/*undoable=*/false);
   std::vector<Bucket*> buckets;
@@ -157,6 +158,7 @@ void GradientGroupImpl::BeginStep(const StepInfo& info) {
                           "' with undoable, but its summation servers cannot take a step back");
   }
   planning_.Begin(next_step_);
+  FollowPlan();
   SetContexts(info);
   step_stream_ = info.stream;
   loss_scale_ = info.loss_scale;

@@ -19,7 +19,8 @@ constexpr int kFewRanks = 2;  // Servers save nothing among them.
 
 std::string NameIn(BucketForm form, const std::string& compressor) {
   if (form == BucketForm::kCompressed) return compressor;
-  return form == BucketForm::kSplit ? compressor + ", split" : std::string(Name(form));
+  const std::string name(Name(form));
+  return form < BucketForm::kCompressed ? compressor + ", " + name : name;
 }
 
 std::string Rate(double bytes_per_second) {
@@ -58,14 +59,19 @@ std::string Hint(const FormTuner& tuner, const PlanWords& words) {
   const bool compressed = std::ranges::all_of(
       tuner.plan(), [](BucketForm form) { return form <= BucketForm::kCompressed; });
   const auto chosen = std::ranges::find(tuner.tried(), tuner.plan(), &FormTuner::Tried::plan);
-  if (!compressed || words.ranks <= kFewRanks || chosen == tuner.tried().end()) return "";
+  const bool may_be_served = std::ranges::any_of(tuner.allowed(), [](const auto& forms) {
+    return std::ranges::find(forms, BucketForm::kServed) != forms.end();
+  });
+  if (!compressed || may_be_served || words.ranks <= kFewRanks || chosen == tuner.tried().end()) {
+    return "";
+  }
   const StepPlan gathered(tuner.plan().size(), BucketForm::kCompressed);
   const double sending = tuner.times().NetworkSecondsOf(gathered);
   const double part = sending / chosen->median();
   if (part < kMuchOfStep) return "";
   return fmt::format(
-      "; sending takes {:.0f} % of the step: route=push_pull would send {:.0f} % of that, and "
-      "compress the sum once more",
+      "; sending takes {:.0f} % of the step: push_pull, if it was among the choices, would send "
+      "{:.0f} % of that, and compress the sum once more",
       100.0 * std::min(part, 1.0), 200.0 / words.ranks);
 }
 

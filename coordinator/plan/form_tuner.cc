@@ -75,7 +75,7 @@ void FormTuner::BeginSearch() {
   tried_.clear();
   Consider(wanted_);
   for (const BucketForm form : kBucketForms) {
-    if (form != BucketForm::kSplit) Consider(AllIn(form));
+    if (form >= BucketForm::kCompressed) Consider(AllIn(form));
   }
   trying_ = 0;
   fresh_ = searches_ == 0;
@@ -148,9 +148,9 @@ bool FormTuner::IsHopeless(Tried& tried) const {
   return tried.hopeless = takes_long_to_send || (step && kDoubt * *step > best());
 }
 
-// Split, the same payloads travel in another way, and each rank merges a part of them. That saves
-// at most what sending and merging take.
-bool FormTuner::MayGainBySplit() const {
+// Divided, or by way of servers, the same payloads travel in another way, and each rank merges a
+// part of them. That saves at most what sending and merging take.
+bool FormTuner::MayGainByRoute() const {
   const StepPlan compressed(allowed_.size(), BucketForm::kCompressed);
   const auto whole = std::ranges::find(tried_, compressed, &Tried::plan);
   WEIR_CHECK(whole != tried_.end());
@@ -173,7 +173,10 @@ void FormTuner::Advance() {
 void FormTuner::EndRound() {
   if (round_ == 1) return Settle();
   const std::size_t known = tried_.size();
-  if (MayGainBySplit()) Consider(AllIn(BucketForm::kSplit));
+  if (MayGainByRoute()) {
+    Consider(AllIn(BucketForm::kSplit));
+    Consider(AllIn(BucketForm::kServed));
+  }
   if (tried_.size() > known) {
     trying_ = known - 1;
     return Advance();

@@ -68,7 +68,7 @@ class FormTuner {
   std::size_t StepsWanted() const;
   std::size_t CountTries() const;
   bool IsHopeless(Tried& tried) const;
-  bool MayGainBySplit() const;
+  bool MayGainByRoute() const;
   void EndRound();
   void Settle();
   void Watch(const StepObservation& step);

@@ -8,12 +8,13 @@
 namespace weir {
 namespace {
 
-constexpr std::string_view kLetters = "scihd";  // By form.
+constexpr std::string_view kLetters = "pscihd";  // By form.
 
 }  // namespace
 
 std::string_view Name(BucketForm form) {
-  constexpr std::string_view kNames[] = {"split", "compressed", "int8", "fp16", "dense"};
+  constexpr std::string_view kNames[] = {"push_pull", "split", "compressed",
+                                         "int8",      "fp16",  "dense"};
   return kNames[static_cast<std::size_t>(form)];
 }
 
@@ -34,8 +35,8 @@ StepPlan ParseForms(std::string_view text, std::size_t buckets) {
     if (form == std::string_view::npos) {
       throw InvalidArgument(
           std::string("a plan has the form '") + letter +
-          "'; forms are c (compressed), s (compressed, route=split), i (int8), h (fp16) "
-          "and d (dense)");
+          "'; forms are c (compressed), s (compressed, route=split), p (compressed, "
+          "route=push_pull), i (int8), h (fp16) and d (dense)");
     }
     plan.push_back(static_cast<BucketForm>(form));
   }

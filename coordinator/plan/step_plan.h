@@ -11,23 +11,24 @@
 namespace weir {
 
 /// How a bucket travels in a step: as its compressor makes it, whichever way its options say
-/// (kCompressed) or divided among the ranks (kSplit); or whole, as int8, fp16 or fp32. By how much
-/// they change what is trained, most first.
-enum class BucketForm : std::uint8_t { kSplit, kCompressed, kInt8, kFp16, kDense };
-inline constexpr BucketForm kBucketForms[] = {BucketForm::kSplit, BucketForm::kCompressed,
-                                              BucketForm::kInt8, BucketForm::kFp16,
-                                              BucketForm::kDense};
+/// (kCompressed), divided among the ranks (kSplit), or added up by ranks that serve, and compressed
+/// once more (kServed); or whole, as int8, fp16 or fp32. By how much they change what is trained,
+/// most first.
+enum class BucketForm : std::uint8_t { kServed, kSplit, kCompressed, kInt8, kFp16, kDense };
+inline constexpr BucketForm kBucketForms[] = {BucketForm::kServed,     BucketForm::kSplit,
+                                              BucketForm::kCompressed, BucketForm::kInt8,
+                                              BucketForm::kFp16,       BucketForm::kDense};
 /// A value for each form.
 template <typename T>
 using ByForm = std::array<T, std::size(kBucketForms)>;
 
-/// Returns "split", "compressed", "int8", "fp16" or "dense".
+/// Returns "push_pull", "split", "compressed", "int8", "fp16" or "dense".
 std::string_view Name(BucketForm form);
 
 /// A step's plan: the form of each bucket of a group.
 using StepPlan = std::vector<BucketForm>;
 
-/// Writes a letter for each bucket: s, c, i, h or d.
+/// Writes a letter for each bucket: p, s, c, i, h or d.
 std::string FormsText(const StepPlan& plan);
 /// Reads it. Throws InvalidArgument for other letters, or another number of them.
 StepPlan ParseForms(std::string_view text, std::size_t buckets);

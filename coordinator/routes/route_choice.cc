@@ -37,6 +37,12 @@ RouteKind ChooseRoute(const RouteFacts& facts, const GradientSlices& gradients) 
       return RouteKind::kDrainFp16;
     case BucketForm::kInt8:
       return Int8Route::Suits(gradients, facts.ranks) ? RouteKind::kInt8 : RouteKind::kDrainFp16;
+    case BucketForm::kServed:
+      if (PushFrames::Suits(gradients, static_cast<std::size_t>(facts.ranks),
+                            gradients.step().density)) {
+        return RouteKind::kPushPull;
+      }
+      break;
     case BucketForm::kSplit:
       if (SplitRoute::Suits(gradients, facts.ranks)) return RouteKind::kSplit;
       break;

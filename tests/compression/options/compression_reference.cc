@@ -39,7 +39,7 @@ weights may be shifted while gradients are computed and at no other time: the pr
 {"compressor": "auto", "choices": "dense,fp16,dgc", "density": "0.001"}
 ```
 
-Without `choices` they are dense and fp16, and dgc too for an SGD with momentum; int8 may be named. It means dgc, or else fp16, or else dense, with the others as its key `alternatives`:
+Without `choices` they are dense and fp16, and dgc too for an SGD with momentum; int8 may be named, and beside dgc push_pull, its entries by way of ranks that serve, as with `route=push_pull`. It means dgc, or else fp16, or else dense, with the others as its key `alternatives`:
 forms in which gradients may travel in some steps. Where neither `route` nor a `policy` other than auto is given, and `values` are fp16 or fp32, dgc's entries may also be divided as with `route=split`.
 That changes no bit, so any compressor of entries has the choice with `policy=auto` given, and every optimizer with [`WEIR_AUTOTUNE`](settings.md). [Planning](../explanation/planning.md) says how one is chosen.
 

@@ -43,7 +43,7 @@ class Plans {
 
 /// Random forms for each bucket, new ones in about every second step.
 std::string RandomPlans(std::size_t buckets, int steps, int ranks, unsigned seed) {
-  const std::string letters = ranks > 2 ? "scihd" : "cihd";  // Two have nothing to divide.
+  const std::string letters = ranks > 2 ? "pscihd" : "cihd";  // Two have nothing to divide.
   std::mt19937 random(seed);
   std::string json = R"({"model": [)";
   for (int step = 1; step < steps; ++step) {
@@ -59,7 +59,7 @@ std::string RandomPlans(std::size_t buckets, int steps, int ranks, unsigned seed
 constexpr std::size_t kBuckets = 3;  // Of Training, with the fusion threshold of Plans.
 
 Options Alternating(Options options) {
-  options["alternatives"] = "dense,fp16,int8";
+  options["alternatives"] = "dense,fp16,int8,push_pull";
   return options;
 }
 
@@ -101,12 +101,12 @@ TEST(PlannedSteps, KeepReplicasEqual) {
             }
             EXPECT_EQ(training.Hash(), HashOfRankZero(engine, training));
             const std::set<std::uint8_t> routes = RoutesTaken(engine, before);
-            for (const RouteKind kind :
-                 {RouteKind::kDrain, RouteKind::kDrainFp16, RouteKind::kInt8, RouteKind::kSplit}) {
-              EXPECT_EQ(routes.contains(static_cast<std::uint8_t>(kind)),
-                        kind != RouteKind::kSplit || ranks > 2);
+            for (const RouteKind kind : {RouteKind::kDrain, RouteKind::kDrainFp16, RouteKind::kInt8,
+                                         RouteKind::kSplit, RouteKind::kPushPull}) {
+              const bool by_route = kind == RouteKind::kSplit || kind == RouteKind::kPushPull;
+              EXPECT_EQ(routes.contains(static_cast<std::uint8_t>(kind)), !by_route || ranks > 2);
             }
-            EXPECT_GE(routes.size(), ranks > 2 ? 5u : 4u) << "nothing was compressed";
+            EXPECT_GE(routes.size(), ranks > 2 ? 6u : 4u) << "nothing was compressed";
           },
           plans.settings());
     }
@@ -117,12 +117,17 @@ TEST(PlannedSteps, KeepReplicasEqual) {
 /// those of momentum SGD on the mean gradient.
 TEST(PlannedSteps, LoseNothing) {
   constexpr int kSteps = 24;
+  // Two ranks serve nothing.
   const std::string dense_at_times = R"({"model": [
     {"from_step": 3, "forms": "dd"}, {"from_step": 5, "forms": "cc"}, {"from_step": 9, "forms": "hh"},
     {"from_step": 11, "forms": "dd"}, {"from_step": 12, "forms": "cc"},
     {"from_step": 23, "forms": "dd"}]})";
+  const std::string served_meanwhile = R"({"model": [
+    {"from_step": 3, "forms": "dd"}, {"from_step": 5, "forms": "pp"}, {"from_step": 9, "forms": "hh"},
+    {"from_step": 11, "forms": "dd"}, {"from_step": 12, "forms": "pp"}, {"from_step": 16, "forms": "cc"},
+    {"from_step": 18, "forms": "pp"}, {"from_step": 23, "forms": "dd"}]})";
   for (const int ranks : JobSizesFrom(2)) {
-    const Plans plans(dense_at_times);
+    const Plans plans(ranks > 2 ? served_meanwhile : dense_at_times);
     RunJob(
         ranks,
         [&](Engine& engine) {
@@ -131,7 +136,7 @@ TEST(PlannedSteps, LoseNothing) {
                                                      {"momentum_masking", "false"},
                                                      {"min_elements", "100"},
                                                      {"values", "fp32"},
-                                                     {"alternatives", "dense,fp16"}}));
+                                                     {"alternatives", "dense,fp16,push_pull"}}));
           const std::size_t n = static_cast<std::size_t>(Shapes()[0].elements());
           std::vector<float> u(n);
           std::vector<double> given(n), got(n);

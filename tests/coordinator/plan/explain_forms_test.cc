@@ -25,7 +25,7 @@ StepObservation StepOf(const StepPlan& plan, double dense_bytes) {
                             .encode = form == kDense ? 0.0 : kWork,
                             .exchange_begin = 0.1,
                             .exchange_end = step.seconds,
-                            .bytes = {0.0, 500.0, 0.0, 0.0, dense_bytes / 2}});
+                            .bytes = {0.0, 0.0, 500.0, 0.0, 0.0, dense_bytes / 2}});
   }
   return step;
 }
@@ -87,8 +87,9 @@ TEST(ExplainForms, WhereSendingTakesMostOfTheStepServersAreNamed) {
   PlanWords words = kWords;
   words.ranks = 4;
   EXPECT_THAT(ExplainForms(tuner, words).why,
-              testing::EndsWith("; sending takes 99 % of the step: route=push_pull would send 50 % "
-                                "of that, and compress the sum once more"));
+              testing::EndsWith("; sending takes 99 % of the step: push_pull, if it was among the "
+                                "choices, would send 50 % of that, and compress the sum once "
+                                "more"));
   words.ranks = 2;
   EXPECT_THAT(ExplainForms(tuner, words).why, testing::Not(testing::HasSubstr("push_pull")));
   EXPECT_THAT(ExplainForms(Searched(40e6), kWords).why,

@@ -26,14 +26,15 @@ struct World {
   double bytes_per_second = 12.5e6;
   double message = 0.001;
   double density = 0.001;
-  ByForm<double> encode_rate = {1e9, 1e9, 1.5e9, 2e9, 4e9};  ///< Bytes of fp32 a second.
-  ByForm<double> decode_part = {0.3, 0.3, 0.3, 0.3, 0.3};    ///< Of the time for encoding.
+  ByForm<double> encode_rate = {1e9, 1e9, 1e9, 1.5e9, 2e9, 4e9};  ///< Bytes of fp32 a second.
+  ByForm<double> decode_part = {0.3, 0.3, 0.3, 0.3, 0.3, 0.3};    ///< Of the time for encoding.
   double noise = 0.0;
 
   double BytesOf(BucketForm form) const {
     const double ring = 1.5 * bucket_bytes;
     if (form == BucketForm::kDense) return ring;
     if (form == BucketForm::kFp16) return ring / 2;
+    if (form == BucketForm::kServed) return ring * density;
     return form == BucketForm::kInt8 ? ring / 4 : 3 * 1.5 * density * bucket_bytes;
   }
   std::vector<BucketTimes> TimesOf(const StepPlan& plan) const {
@@ -67,7 +68,7 @@ struct World {
                               .exchange_begin = begin,
                               .exchange_end = link,
                               .decode = times.decode});
-      for (const BucketForm form : kAll) {
+      for (const BucketForm form : kBucketForms) {
         step.buckets.back().bytes[static_cast<std::size_t>(form)] = BytesOf(form);
       }
     }
@@ -196,7 +197,7 @@ TEST(FormTuner, FollowsALinkThatChanges) {
 TEST(FormTuner, DoesNotTryAgainWhatWasSeenToBeMuchSlower) {
   std::mt19937 random(1);
   World world{.bytes_per_second = 1.25e9};
-  world.encode_rate = {1e8, 1e10, 1e8, 1e8, 1e10};  // int8 and fp16 take ten times as long.
+  world.encode_rate = {1e8, 1e8, 1e10, 1e8, 1e8, 1e10};  // int8 and fp16 take ten times as long.
   FormTuner tuner = TunerOf(world);
   Train(tuner, world, 100, random);
   ASSERT_EQ(tuner.searches(), 1);
@@ -243,7 +244,7 @@ TEST(FormTuner, MixesFormsWhereThatIsFaster) {
   World world;
   world.backprop = 0.05;  // The worker is the bottleneck of one form, the network of the other.
   world.bytes_per_second = 150e6;
-  world.encode_rate = {1e8, 1e8, 1e8, 1e8, 1e10};
+  world.encode_rate = {1e8, 1e8, 1e8, 1e8, 1e8, 1e10};
   std::mt19937 random(5);
   FormTuner tuner = TunerOf(world);
   Train(tuner, world, 80, random);
@@ -253,7 +254,7 @@ TEST(FormTuner, MixesFormsWhereThatIsFaster) {
 TEST(FormTuner, OfEqualFormsTakesTheExactOne) {
   World world;
   world.bytes_per_second = 1.25e11;
-  world.encode_rate = {1e11, 1e11, 1e11, 1e11, 1e11};
+  world.encode_rate = {1e11, 1e11, 1e11, 1e11, 1e11, 1e11};
   std::mt19937 random(6);
   FormTuner tuner = TunerOf(world);
   Train(tuner, world, 60, random);
@@ -271,6 +272,20 @@ TEST(FormTuner, DividesWhatTakesLongToMerge) {
   EXPECT_EQ(tuner.plan(), StepPlan(tuner.plan().size(), BucketForm::kSplit));
 }
 
+TEST(FormTuner, GoesByServersWhereThatSendsLess) {
+  const std::vector<BucketForm> forms = {BucketForm::kServed, BucketForm::kSplit,
+                                         BucketForm::kCompressed, BucketForm::kDense};
+  for (const double bytes_per_second : {1.25e5, 1.25e10}) {
+    std::mt19937 random(1);
+    const World world{.bytes_per_second = bytes_per_second, .message = 1e-5};
+    FormTuner tuner(std::vector(static_cast<std::size_t>(world.buckets), forms));
+    Train(tuner, world, 80, random);
+    ASSERT_TRUE(tuner.settled());
+    const bool served = tuner.plan() == StepPlan(tuner.plan().size(), BucketForm::kServed);
+    EXPECT_EQ(served, bytes_per_second < 1e6);
+  }
+}
+
 TEST(FormTuner, KeepsToWhatIsAllowed) {
   World world;
   std::mt19937 random(7);
@@ -279,7 +294,7 @@ TEST(FormTuner, KeepsToWhatIsAllowed) {
                    {BucketForm::kCompressed, BucketForm::kFp16}});
   world.buckets = 3;
   world.bytes_per_second = 1.25e10;
-  world.encode_rate = {1e8, 1e8, 1e8, 1e9, 1e10};
+  world.encode_rate = {1e8, 1e8, 1e8, 1e8, 1e9, 1e10};
   for (int step = 0; step < 80; ++step) {
     Train(tuner, world, 1, random);
     ASSERT_EQ(tuner.plan()[0], BucketForm::kCompressed);

@@ -88,6 +88,14 @@ def test_int8_is_a_choice_of_every_optimizer(choices, rank, size):
     assert all(f"  {name}: " in hvd.explain() for name in choices) or rank != 0
 
 
+def test_push_pull_is_a_choice_beside_dgc(rank):
+    net = model()
+    optimizer = distributed(net, sgd, {"compressor": "auto", "choices": "dense,dgc,push_pull", "min_elements": 0})
+    train(net, optimizer, range(BLOCK), rank)
+    train_until_chosen(net, optimizer, rank)
+    assert_replicas_are_equal(net)
+
+
 def test_an_sgd_with_momentum_has_dgc_among_its_choices(rank):
     net = model()
     optimizer = distributed(net, sgd, "auto")
@@ -136,7 +144,8 @@ def test_tensors_by_name(rank):
 
 
 @pytest.mark.parametrize("options, words", [
-    ({"compressor": "auto", "choices": "dense,onebit"}, "choices.*dense, fp16, int8 or dgc"),
+    ({"compressor": "auto", "choices": "dense,onebit"}, "choices.*dense, fp16, int8, dgc or push_pull"),
+    ({"compressor": "auto", "choices": "dense,push_pull"}, "choices.*route of dgc"),
     ({"compressor": "auto", "choices": "dense,dense"}, "none twice"),
     ({"compressor": "dgc", "alternatives": "onebit"}, "alternatives"),
     ({"compressor": "dgc", "alternatives": "dense", "route": "hierarchical"}, "route=hierarchical"),

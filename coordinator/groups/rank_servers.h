@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "compression/compressor.h"
+#include "coordinator/gradients/gradient_slices.h"
+#include "coordinator/plan/group_plan.h"
+#include "coordinator/sets/process_set.h"
+
+namespace weir {
+
+/// The ranks of a group as its servers (PushPullRoute): who serves which partition, and the
+/// compressors with which this rank answers. Where the options say route=push_pull it has them for
+/// good, and where a plan says so (BucketForm::kServed) as long as that holds. Between steps only.
+class RankServers {
+ public:
+  /// Keeps its arguments, which must outlive it. `dedicated`: so many servers are no ranks.
+  RankServers(const GroupPlan& plan, const ProcessSet& set, int dedicated);
+
+  /// True if this rank is the partition's server, if it has one.
+  bool IsOwn(std::size_t partition) const;
+  /// True if some rank has answers of its own to the partition.
+  bool IsServed(std::size_t partition) const { return served_[partition]; }
+  /// Sets the slice's server, and its answers if this rank has them.
+  void Place(std::size_t partition, GradientSlice& slice);
+  /// Follows the plan of the coming step. What this rank has not answered yet when it serves no
+  /// more becomes part of what it has not sent itself: the mean gets all of it.
+  void Follow(std::size_t partition, BucketForm form, GradientSlice& slice);
+  /// Returns the partition's answering compressor; null: another rank answers, or none.
+  Compressor* answering(std::size_t partition) const { return answering_[partition].get(); }
+
+ private:
+  void Make(std::size_t partition, GradientSlice& slice);
+  void HandBack(std::size_t partition);
+  const Variant& VariantOf(std::size_t partition) const {
+    return plan_.variants[plan_.partitions[partition].variant];
+  }
+
+  const GroupPlan& plan_;
+  const ProcessSet& set_;
+  const bool dedicated_;
+  std::vector<int> servers_;                            ///< By partition.
+  std::vector<bool> served_;                            ///< By partition.
+  std::vector<std::unique_ptr<Compressor>> answering_;  ///< By partition.
+};
+
+}  // namespace weir

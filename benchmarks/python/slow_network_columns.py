@@ -108,7 +108,7 @@ COLUMNS = {
     "weir-dgc-cross": Column(weir(cross_barrier=True, compressor="dgc", density=0.001), warmup=9),
     # The steps in which it finds out what is fastest are not measured.
     "weir-auto": Column(weir(compressor="auto", choices=["dense", "fp16", "int8", "dgc", "push_pull"],
-                             density=0.001), warmup=50),
+                             density=0.001), warmup=80),
     "weir-dgc-split": Column(weir(compressor="dgc", density=0.001, route="split")),
     "weir-dgc-push-pull": Column(weir(compressor="dgc", density=0.001, route="push_pull")),
     "weir-dgc-serial": Column(weir(compressor="dgc", density=0.001),

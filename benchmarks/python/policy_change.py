@@ -70,8 +70,9 @@ def main():
                             "settled after": row["settled_after"]})
     report.add_target("most of auto / best fixed choice", max(row["auto / best"] for row in report.rows), "<=",
                       WITHIN)
-    report.add_target("most steps until settled", max(row["settled after"] for row in report.rows[1:]), "<=",
-                      SETTLED)
+    if len(report.rows) > 1:
+        report.add_target("most steps until settled", max(row["settled after"] for row in report.rows[1:]), "<=",
+                          SETTLED)
     report.end(options)
 
 

@@ -17,6 +17,7 @@ import weir.torch as hvd
 from gradient_sets import SETS
 from replay import Gradients, Replay
 from slow_network_columns import COLUMNS
+from slow_network_ranks import WARMUP_STEPS
 
 
 class Visit:
@@ -60,7 +61,7 @@ def main():
         shuffle.shuffle(order)
         for column in order:
             visit = Visit(COLUMNS[column], options, store)
-            visit.take(max(COLUMNS[column].warmup, 3))
+            visit.take(max(COLUMNS[column].warmup, WARMUP_STEPS))
             found[column].append(visit.take(options.steps))
             del visit
             gc.collect()  # Before the next one needs the memory.

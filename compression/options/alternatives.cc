@@ -5,14 +5,16 @@
 #include <utility>
 #include <variant>
 
+#include "compression/options/standard_options.h"
 #include "weir/error.h"
 
 namespace weir {
 
 std::vector<OptionSpec> AlternativeSpecs(std::vector<std::string> names) {
   return {{"alternatives", "", ChoiceListRule{std::move(names)},
-           "Forms in which a bucket of gradients may travel instead, whole, in the steps in which "
-           "that takes less time, as measured (compression=auto gives them)."}};
+           "Forms in which a bucket of gradients may travel instead, in the steps in which that "
+           "takes less time, as measured (compression=auto gives them): whole, or by way of ranks "
+           "that serve (push_pull)."}};
 }
 
 std::vector<std::string> AlternativesOf(const ParsedOptions& options) {
@@ -29,7 +31,14 @@ std::vector<std::string> AlternativesOf(const ParsedOptions& options) {
     options.Refuse("alternatives", std::string("would leave what ") + key +
                                        " remembers behind: leave one of them out");
   }
-  return options.ChoiceList("alternatives");
+  const std::vector<std::string> alternatives = options.ChoiceList("alternatives");
+  const bool by_servers = std::ranges::find(alternatives, "push_pull") != alternatives.end();
+  if (by_servers && SelectsByBucket(options)) {
+    options.Refuse("alternatives",
+                   "have push_pull, which adds up tensor by tensor, and selection=bucket does not: "
+                   "leave one of them out");
+  }
+  return alternatives;
 }
 
 bool LeavesRouteOpen(const ParsedOptions& options) {

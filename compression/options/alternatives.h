@@ -10,8 +10,8 @@ namespace weir {
 /// The key "alternatives", whose values are among `names`.
 std::vector<OptionSpec> AlternativeSpecs(std::vector<std::string> names);
 
-/// Forms that gradients may travel in where that takes less time: "dense", "fp16", "int8". Refuses
-/// them beside a route, or a memory, that cannot be left for a step.
+/// Forms that gradients may travel in where that takes less time: "dense", "fp16", "int8",
+/// "push_pull". Refuses them beside a route, or a memory, that cannot be left for a step.
 std::vector<std::string> AlternativesOf(const ParsedOptions& options);
 /// True if what is gathered may be divided among the ranks instead (route=split), which gives the
 /// same bits: the options name no route, and values that can be divided.

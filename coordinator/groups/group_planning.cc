@@ -99,6 +99,7 @@ bool GroupPlanning::IsAllowed(std::size_t bucket, BucketForm form) const {
   if (form == BucketForm::kDense && !variant.remembers) return true;
   const bool by_route = form < BucketForm::kCompressed;
   if (by_route && set_.size() <= 2) return false;  // Each has half of all anyway.
+  if (form == BucketForm::kServed && coordinator_.settings().servers > 0) return false;
   const auto may = [this, form](std::uint32_t partition) {
     const auto& compressor = plan_.compressors[partition];
     if (compressor == nullptr) return false;  // Kernels on a GPU have its memory.

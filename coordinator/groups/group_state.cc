@@ -57,21 +57,19 @@ std::vector<std::string> GroupState::PartitionNames() const {
 
 void GroupState::TakeUnanswered(std::span<const SavedArray> served, float factor, bool all,
                                 SavedState& state) const {
-  constexpr char kUnsent[] = "velocity";
   for (std::size_t p = 0; p < plan_.partitions.size(); ++p) {
     if (servers_.IsServed(p) || !(all || servers_.IsOwn(p))) continue;
     const std::string& name = plan_.partitions[p].name;
-    const auto unanswered = std::ranges::find_if(served, [&](const SavedArray& array) {
-      return array.tensor == ServedName(name) && array.name == kUnsent;
-    });
-    const auto unsent = std::ranges::find_if(state.arrays, [&](const SavedArray& array) {
-      return array.tensor == name && array.name == kUnsent;
-    });
-    if (unanswered == served.end() || unsent == state.arrays.end()) continue;
-    if (unanswered->values.size() != unsent->values.size())
-      continue;  // Check refuses such a state.
-    for (std::size_t i = 0; i < unsent->values.size(); ++i) {
-      unsent->values[i] += factor * unanswered->values[i];
+    for (const SavedArray& unanswered : served) {
+      if (unanswered.tensor != ServedName(name)) continue;
+      const auto unsent = std::ranges::find_if(state.arrays, [&](const SavedArray& array) {
+        return array.tensor == name && array.name == unanswered.name &&
+               array.values.size() == unanswered.values.size();
+      });
+      if (unsent == state.arrays.end()) continue;
+      for (std::size_t i = 0; i < unsent->values.size(); ++i) {
+        unsent->values[i] += factor * unanswered.values[i];
+      }
     }
   }
 }
@@ -119,7 +117,8 @@ SavedState GroupState::Read(std::span<std::istream* const> former_ranks) const {
   // Other servers may have been there.
   const std::vector<SavedArray> served = TakeServed(PartitionNames(), states);
   SavedState mine = states.front();
-  if (states.size() == 1 && mine.ranks == set_.size()) {
+  const bool is_own = states.size() == 1 && mine.ranks == set_.size();
+  if (is_own) {
     if (mine.rank != set_.network().IndexOf(rank_)) {
       throw InvalidArgument("Load of '" + spec_.name + "' on rank " + std::to_string(rank_) +
                             " got the state of rank " +
@@ -134,7 +133,8 @@ SavedState GroupState::Read(std::span<std::istream* const> former_ranks) const {
     mine = Remap(states, Origins(mine.ranks, set_.size()), set_.network().IndexOf(rank_));
   }
   GiveServed(ServedCompressors(), served, mine);
-  TakeUnanswered(served, static_cast<float>(set_.size()), /*all=*/false, mine);
+  // Of all files together each array is in one, and goes to one rank.
+  TakeUnanswered(served, static_cast<float>(set_.size()), /*all=*/is_own, mine);
   Check(mine);
   return mine;
 }

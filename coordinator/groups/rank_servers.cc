@@ -1,20 +1,13 @@
 #include "coordinator/groups/rank_servers.h"
 
 #include <algorithm>
-#include <span>
 
 #include "compression/make_compressor.h"
+#include "compression/options/alternatives.h"
 #include "compression/options/answer_options.h"
 
 namespace weir {
 namespace {
-
-/// Returns the memory of what was not sent; empty if there is none.
-std::span<float> VelocityOf(TensorCompression& compression) {
-  const auto state = compression.State();
-  const auto found = std::ranges::find(state, "velocity", &TensorCompression::StateArray::name);
-  return found == state.end() ? std::span<float>() : found->values;
-}
 
 bool MayBeServed(const Variant& variant) {
   return std::ranges::find(variant.alternatives, BucketForm::kServed) != variant.alternatives.end();
@@ -51,29 +44,35 @@ void RankServers::Follow(std::size_t partition, BucketForm form, GradientSlice& 
   if (!MayBeServed(VariantOf(partition))) return;
   const bool serves = form == BucketForm::kServed;
   if (serves == served_[partition]) return;
+  if (IsOwn(partition) && serves) Make(partition, slice);
+  if (IsOwn(partition) && !serves) {
+    HandBack(partition);
+    answering_[partition].reset();
+    slice.answering = nullptr;
+  }
   served_[partition] = serves;
-  if (!IsOwn(partition)) return;
-  if (serves) return Make(partition, slice);
-  HandBack(partition);
-  answering_[partition].reset();
-  slice.answering = nullptr;
 }
 
 void RankServers::Make(std::size_t partition, GradientSlice& slice) {
   const Partition& of = plan_.partitions[partition];
-  answering_[partition] =
-      MakeCompressor(AnswerOptions(VariantOf(partition).given), {of.name, of.shape});
+  answering_[partition] = MakeCompressor(
+      AnswerOptions(ResolveAuto(VariantOf(partition).given, false)), {of.name, of.shape});
   slice.answering = answering_[partition].get();
 }
 
 void RankServers::HandBack(std::size_t partition) {
-  const std::span<const float> unanswered = VelocityOf(*answering_[partition]);
-  if (unanswered.empty()) return;
   Compressor& own = *plan_.compressors[partition];
-  const std::span<float> unsent = VelocityOf(own);
+  const auto unsent = own.State();
   // Answers are means over the ranks; what a rank sends is divided by their number.
   const auto ranks = static_cast<float>(set_.size());
-  for (std::size_t i = 0; i < unsent.size(); ++i) unsent[i] += ranks * unanswered[i];
+  for (const TensorCompression::StateArray& unanswered : answering_[partition]->State()) {
+    const auto same =
+        std::ranges::find(unsent, unanswered.name, &TensorCompression::StateArray::name);
+    if (same == unsent.end()) continue;
+    for (std::size_t i = 0; i < same->values.size(); ++i) {
+      same->values[i] += ranks * unanswered.values[i];
+    }
+  }
   own.Restored();
 }
 

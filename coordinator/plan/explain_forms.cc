@@ -62,7 +62,8 @@ std::string Hint(const FormTuner& tuner, const PlanWords& words) {
   const bool may_be_served = std::ranges::any_of(tuner.allowed(), [](const auto& forms) {
     return std::ranges::find(forms, BucketForm::kServed) != forms.end();
   });
-  if (!compressed || may_be_served || words.ranks <= kFewRanks || chosen == tuner.tried().end()) {
+  if (words.compressor != "dgc" || !compressed || may_be_served || words.ranks <= kFewRanks ||
+      chosen == tuner.tried().end()) {
     return "";
   }
   const StepPlan gathered(tuner.plan().size(), BucketForm::kCompressed);
@@ -103,6 +104,7 @@ PlanExplanation::Considered Explain(const FormTuner::Tried& one, const FormTuner
   PlanExplanation::Considered considered{.what = words.Of(one.plan),
                                          .chosen = one.plan == tuner.plan(),
                                          .predicted_seconds = tuner.times().Predict(one.plan),
+                                         .was_slow = one.was_slow,
                                          .steps = one.seconds.size()};
   if (tuner.times().network()) {
     considered.bytes_seconds = tuner.times().NetworkSecondsOf(one.plan);

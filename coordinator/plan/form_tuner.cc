@@ -72,6 +72,10 @@ void FormTuner::BeginSearch() {
   wants_network_ = true;
   before_ = wanted_;
   round_ = 0;
+  skipped_.clear();
+  for (const Tried& one : tried_) {
+    if (one.was_slow) skipped_.push_back(one.plan);
+  }
   tried_.clear();
   Consider(wanted_);
   for (const BucketForm form : kBucketForms) {
@@ -143,9 +147,12 @@ std::size_t FormTuner::CountTries() const {
 bool FormTuner::IsHopeless(Tried& tried) const {
   if (tried.hopeless || !tried.seconds.empty()) return tried.hopeless;
   const bool takes_long_to_send = kDoubt * times_.NetworkSecondsOf(tried.plan) > kGivenUp * best();
-  // What an earlier search has seen need not be tried again to be known as slower.
+  // What an earlier search has seen need not be tried again to be known as slower, but for every
+  // second search: the machine may have been busy.
   const auto step = times_.Predict(tried.plan);
-  return tried.hopeless = takes_long_to_send || (step && kDoubt * *step > best());
+  const bool skipped = std::ranges::find(skipped_, tried.plan) != skipped_.end();
+  tried.was_slow = !takes_long_to_send && !skipped && step && kDoubt * *step > best();
+  return tried.hopeless = takes_long_to_send || tried.was_slow;
 }
 
 // Divided, or by way of servers, the same payloads travel in another way, and each rank merges a

@@ -46,6 +46,7 @@ class FormTuner {
     std::vector<double> seconds;    ///< Of the steps taken; empty: it was not worth a try.
     std::vector<PassTimes> passes;  ///< Of the same steps.
     bool hopeless = false;
+    bool was_slow = false;  ///< Not tried again, by what earlier searches saw.
 
     double median() const;
   };
@@ -83,6 +84,7 @@ class FormTuner {
   StepPlan wanted_;
   StepPlan before_;  ///< Wanted when the search began.
   std::vector<Tried> tried_;
+  std::vector<StepPlan> skipped_;  ///< The last search did not try them: this one does.
   std::size_t trying_ = 0;
   int round_ = 0;
   bool fresh_ = false;  ///< The next step is the first one of its plan.

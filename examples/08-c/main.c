@@ -123,7 +123,7 @@ int main(int count, char** words) {
     check(weir_wait_step(group, &report));
     sent += report.wire_bytes;
     dense += report.dense_bytes;
-    for (size_t i = 0; i < kWeights; ++i) {
+    for (size_t i = 0; i < kWeights && !report.skipped; ++i) {
       velocity[i] = momentum_inside ? gradient[i] : kMomentum * velocity[i] + gradient[i];
       weights[i] -= kLearningRate * velocity[i];
     }

@@ -18,8 +18,9 @@
  *
  * Stability. What stands here keeps its meaning in all versions with the same WEIR_C_API:
  * functions, numbers, and the places of members. Functions and numbers may be added, and members at
- * the end of structures that have a `size`; WEIR_..._INIT sets it, and gives the rest its default.
- * A program that was built with an older header runs with a newer library.
+ * the end of structures that have a `size`. Begin those with WEIR_..._INIT, which sets it and gives
+ * the rest its default; a size that no version had is refused. A program that was built with an
+ * older header runs with a newer library.
  */
 
 /* Names as in C. NOLINTBEGIN(readability-identifier-naming) */
@@ -40,7 +41,7 @@ typedef int32_t weir_status;
 enum {
   WEIR_OK = 0,
   WEIR_INVALID_ARGUMENT = 1, /* A call or a setting is wrong. Nothing was changed. */
-  WEIR_MISMATCH = 2,         /* Ranks disagree. The engine goes on. */
+  WEIR_MISMATCH = 2,         /* Ranks disagree. The engine goes on, but not after weir_drop_step. */
   WEIR_PEER_LOST = 3, /* Another rank is gone. The engine has ended, as after the next two. */
   WEIR_TIMED_OUT = 4,
   WEIR_CORRUPT = 5,
@@ -121,9 +122,10 @@ typedef struct weir_reduce_options {
   int32_t op;
   int32_t priority;
   int32_t process_set;
+  int32_t reserved; /* 0. */
 } weir_reduce_options;
 #define WEIR_REDUCE_OPTIONS_INIT \
-  { sizeof(weir_reduce_options), 1.0, 1.0, WEIR_AVERAGE, 0, 0 }
+  { sizeof(weir_reduce_options), 1.0, 1.0, WEIR_AVERAGE, 0, 0, 0 }
 
 /* Combines the same-shaped array of every rank; `out` may be `in`. `options` may be null: the
  * average. */
@@ -208,9 +210,10 @@ typedef struct weir_gradients_options {
   int32_t op; /* WEIR_AVERAGE or WEIR_SUM. */
   int32_t by_priority;
   int32_t process_set;
+  int32_t reserved; /* 0. */
 } weir_gradients_options;
 #define WEIR_GRADIENTS_OPTIONS_INIT \
-  { sizeof(weir_gradients_options), NULL, NULL, 0, 1.0, 1.0, WEIR_AVERAGE, 0, 0 }
+  { sizeof(weir_gradients_options), NULL, NULL, 0, 1.0, 1.0, WEIR_AVERAGE, 0, 0, 0 }
 
 /* Registers gradients, in the order of the forward pass. Collective. `options` may be null. */
 weir_status weir_register(weir_engine* engine, const weir_gradient* gradients, size_t count,
@@ -224,17 +227,19 @@ typedef struct weir_step {
   size_t learning_rate_count;
   const double* momenta; /* By parameter group, in place of the options'; null: those. */
   size_t momentum_count;
+  const double* previous_momenta; /* `momentum_count` of the step before; null: the same. */
   float loss_scale;
   int32_t undoable; /* 1: weir_drop_step may follow. */
   void* stream;     /* Of updates on a GPU that no gradient is submitted for. */
 } weir_step;
 #define WEIR_STEP_INIT \
-  { sizeof(weir_step), NULL, 0, NULL, 0, 1.0f, 0, NULL }
+  { sizeof(weir_step), NULL, 0, NULL, 0, NULL, 1.0f, 0, NULL }
 
 typedef struct weir_step_report {
   size_t size;
   int64_t step;
-  int32_t skipped; /* 1: some gradient was not finite, and nothing was applied. */
+  int32_t skipped;  /* 1: some gradient was not finite. No update was written: subtract nothing. */
+  int32_t reserved; /* 0. */
   double gradient_norm;
   double clip_coefficient;
   double density;
@@ -243,7 +248,7 @@ typedef struct weir_step_report {
   uint64_t non_finite_entries;
 } weir_step_report;
 #define WEIR_STEP_REPORT_INIT \
-  { sizeof(weir_step_report), 0, 0, 0.0, 1.0, 1.0, 0, 0, 0 }
+  { sizeof(weir_step_report), 0, 0, 0, 0.0, 1.0, 1.0, 0, 0, 0 }
 
 /* Opens a step. `step` may be null. */
 weir_status weir_begin_step(weir_gradients* group, const weir_step* step);

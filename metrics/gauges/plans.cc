@@ -53,7 +53,7 @@ Json ConsideredOf(const PlanExplanation& plan) {
 }
 
 std::string LineOf(const PlanExplanation::Considered& one) {
-  if (!one.measured_seconds && one.predicted_seconds) {
+  if (!one.measured_seconds && one.was_slow && one.predicted_seconds) {
     return fmt::format("{}: not tried, as its step would take about {}, by what was seen before",
                        one.what, SecondsText(*one.predicted_seconds));
   }

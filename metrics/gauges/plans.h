@@ -36,6 +36,7 @@ struct PlanExplanation {
     std::optional<double> bytes_seconds{};      ///< Of its bytes on the measured network.
     std::optional<double> predicted_seconds{};  ///< Of a step, from what its parts take.
     std::optional<double> measured_seconds{};   ///< Median of its steps; empty: not tried.
+    bool was_slow = false;                      ///< Not tried, by what was seen of it before.
     std::size_t steps = 0;                      ///< So many were measured.
   };
 

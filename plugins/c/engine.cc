@@ -7,6 +7,7 @@
 #include "plugins/c/handles.h"
 #include "plugins/c/status.h"
 #include "plugins/c/views.h"
+#include "weir/error.h"
 #include "weir/version.h"
 #include "weir/weir.h"
 
@@ -119,7 +120,10 @@ weir_status weir_alltoall(weir_engine* engine, const char* name, const weir_arra
                           const int64_t* splits, int32_t ranks, weir_allocate allocate,
                           void* context, int32_t process_set, weir_handle* handle) {
   return Submitted("weir_alltoall", handle, [&] {
-    const auto count = static_cast<std::size_t>(splits == nullptr || ranks < 0 ? 0 : ranks);
+    if (splits != nullptr && ranks <= 0) {
+      throw weir::InvalidArgument("splits without ranks: give one number for each");
+    }
+    const auto count = static_cast<std::size_t>(splits == nullptr ? 0 : ranks);
     return In(engine).Alltoall(weir::c::NameOf(name), weir::c::ViewOf(in, "in"),
                                std::span(splits, count), weir::c::AllocatorOf(allocate, context),
                                nullptr, process_set);

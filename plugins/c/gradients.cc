@@ -109,10 +109,12 @@ weir_status weir_begin_step(weir_gradients* group, const weir_step* step) {
     const weir_step known = weir::c::Known(step, weir_step WEIR_STEP_INIT);
     if (known.learning_rate_count > 0) Need(known.learning_rates, "learning_rates");
     if (known.momentum_count > 0) Need(known.momenta, "momenta");
+    const std::size_t before = known.previous_momenta == nullptr ? 0 : known.momentum_count;
     In(group).BeginStep(
         {.learning_rates = std::span(known.learning_rates, known.learning_rate_count),
          .loss_scale = known.loss_scale,
          .momenta = std::span(known.momenta, known.momentum_count),
+         .previous_momenta = std::span(known.previous_momenta, before),
          .stream = known.stream,
          .undoable = known.undoable != 0});
   });
@@ -141,18 +143,20 @@ weir_status weir_end_step(weir_gradients* group) {
 
 weir_status weir_wait_step(weir_gradients* group, weir_step_report* report) {
   return StatusOf("weir_wait_step", [&] {
+    if (report != nullptr) weir::c::KnownBytes(*report);  // Before the step is over.
     const weir::StepReport said = In(group).WaitStep();
     if (report == nullptr) return;
     const weir_step_report known = {.size = report->size,
                                     .step = said.step,
                                     .skipped = said.skipped ? 1 : 0,
+                                    .reserved = 0,
                                     .gradient_norm = said.gradient_norm,
                                     .clip_coefficient = said.clip_coefficient,
                                     .density = said.density,
                                     .wire_bytes = said.wire_bytes,
                                     .dense_bytes = said.dense_bytes,
                                     .non_finite_entries = said.non_finite_entries};
-    std::memcpy(report, &known, std::min(report->size, sizeof(known)));
+    std::memcpy(report, &known, weir::c::KnownBytes(*report));
   });
 }
 

@@ -1,6 +1,6 @@
 #include "plugins/c/status.h"
 
-#include <exception>
+#include <optional>
 #include <string>
 
 #include "weir/error.h"
@@ -8,9 +8,18 @@
 namespace weir::c {
 namespace {
 
-std::string& LastError() {
-  thread_local std::string text;
+/// A sentence; empty: there was no memory for it.
+std::optional<std::string>& LastError() {
+  thread_local std::optional<std::string> text = "";
   return text;
+}
+
+void Keep(const char* call, const char* what) noexcept {
+  try {
+    LastError() = std::string(call) + ": " + what;
+  } catch (...) {
+    LastError().reset();
+  }
 }
 
 weir_status StatusOfError(const std::exception& error) {
@@ -25,14 +34,13 @@ weir_status StatusOfError(const std::exception& error) {
 
 }  // namespace
 
-weir_status StatusOf(const char* call, const std::function<void()>& work) {
-  try {
-    work();
-    return WEIR_OK;
-  } catch (const std::exception& error) {
-    LastError() = std::string(call) + ": " + error.what();
-    return StatusOfError(error);
+weir_status Failed(const char* call, const std::exception* error) noexcept {
+  if (error != nullptr) {
+    Keep(call, error->what());
+    return StatusOfError(*error);
   }
+  Keep(call, "something was thrown that is no std::exception");
+  return WEIR_OTHER;
 }
 
 void WriteAll(std::string_view bytes, weir_write write, void* context) {
@@ -45,6 +53,9 @@ void ThrowNull(const char* what) { throw InvalidArgument(std::string(what) + " i
 
 }  // namespace weir::c
 
-const char* weir_last_error() { return weir::c::LastError().c_str(); }
+const char* weir_last_error() {
+  const auto& text = weir::c::LastError();
+  return text ? text->c_str() : "there was no memory left";
+}
 
 int32_t weir_c_api() { return WEIR_C_API; }

@@ -48,4 +48,9 @@ AllocateOutput AllocatorOf(weir_allocate allocate, void* context) {
   };
 }
 
+void ThrowSize(std::size_t size) {
+  throw InvalidArgument("a structure has the size " + std::to_string(size) +
+                        ": begin with its WEIR_..._INIT, which sets it");
+}
+
 }  // namespace weir::c

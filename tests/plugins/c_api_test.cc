@@ -214,6 +214,9 @@ TEST_F(CApi, MistakesHaveASentence) {
   odd = array;
   odd.shape = nullptr;
   EXPECT_THAT(Said(weir_broadcast(engine_, "a", &odd, 0, 0, &handle)), HasSubstr("shape is null"));
+  const std::int64_t splits = 6;
+  EXPECT_THAT(Said(weir_alltoall(engine_, "a", &array, &splits, 0, Resize, nullptr, 0, &handle)),
+              HasSubstr("splits without ranks"));
   EXPECT_EQ(handle, 1234U) << "Nothing is written by a call that fails.";
   EXPECT_THAT(Said(weir_wait(engine_, 987654)), HasSubstr("weir_wait: "));
 }
@@ -244,29 +247,47 @@ TEST_F(CApi, AMemoryThatIsNotGivenFailsTheOperation) {
   EXPECT_THAT(Said(weir_wait(engine_, handle)), HasSubstr("allocate returned null for [6]"));
 }
 
-TEST_F(CApi, AStructureOfAnOlderHeaderHasTheDefaultsOfTheRest) {
-  weir_reduce_options options = WEIR_REDUCE_OPTIONS_INIT;
-  options.size = offsetof(weir_reduce_options, op);  // As if `op` had come later.
-  options.op = WEIR_SUM;
-  options.postscale = 4.0;
+TEST_F(CApi, AStructureOfANewerHeaderHasWhatIsKnown) {
+  struct Newer {
+    weir_reduce_options known = WEIR_REDUCE_OPTIONS_INIT;
+    double unknown = 77.0;
+  } options;
+  options.known.size = sizeof(options);
+  options.known.op = WEIR_SUM;
+  options.known.postscale = 4.0;
   std::vector<float> values = {2.0f};
   const std::int64_t rows = 1;
   const weir_array array = ArrayOf(values, rows);
   weir_handle handle = 0;
-  ASSERT_EQ(weir_allreduce(engine_, "a", &array, &array, &options, &handle), WEIR_OK);
+  ASSERT_EQ(weir_allreduce(engine_, "a", &array, &array, &options.known, &handle), WEIR_OK);
   ASSERT_EQ(weir_wait(engine_, handle), WEIR_OK);
   EXPECT_EQ(values.front(), 8.0f);
+}
+
+TEST_F(CApi, AStructureWithoutItsSizeIsRefused) {
+  std::vector<float> values = {2.0f};
+  const std::int64_t rows = 1;
+  const weir_array array = ArrayOf(values, rows);
+  weir_handle handle = 0;
+  weir_reduce_options options = {};
+  options.op = WEIR_SUM;
+  EXPECT_THAT(Said(weir_allreduce(engine_, "a", &array, &array, &options, &handle)),
+              HasSubstr("size 0: begin with its WEIR_..._INIT"));
   ASSERT_EQ(Register({}), WEIR_OK) << weir_last_error();
   std::vector<float> gradient = GradientOf(0);
+  weir_step_report report = {};
   ASSERT_EQ(weir_begin_step(group_, nullptr), WEIR_OK);
   ASSERT_EQ(weir_submit(group_, 0, gradient.data(), gradient.data(), nullptr, nullptr), WEIR_OK);
   ASSERT_EQ(weir_end_step(group_), WEIR_OK);
-  weir_step_report report = WEIR_STEP_REPORT_INIT;
-  report.size = offsetof(weir_step_report, wire_bytes);
-  report.wire_bytes = 77;
-  ASSERT_EQ(weir_wait_step(group_, &report), WEIR_OK);
-  EXPECT_EQ(report.wire_bytes, 77U);
-  EXPECT_EQ(report.density, 1.0);
+  EXPECT_THAT(Said(weir_wait_step(group_, &report)), HasSubstr("size 0"));
+  report = WEIR_STEP_REPORT_INIT;
+  EXPECT_EQ(weir_wait_step(group_, &report), WEIR_OK) << "The step was not over.";
+}
+
+TEST_F(CApi, WhatACallbackThrowsIsAStatus) {
+  ASSERT_EQ(Register(kDgc), WEIR_OK) << weir_last_error();
+  const auto fail = [](void*, const void*, std::size_t) -> std::int32_t { throw 5; };
+  EXPECT_THAT(Said(weir_save(group_, fail, nullptr), WEIR_OTHER), HasSubstr("weir_save: "));
 }
 
 TEST(CApiAlone, VersionsAndNothingToShutDown) {

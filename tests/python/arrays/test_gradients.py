@@ -158,6 +158,53 @@ def test_mistakes_are_refused_by_name(rank):
         wn.Gradients({"numbers": numpy.zeros(3, numpy.int64)}, name="integers")
 
 
+def test_a_skipped_step_has_nothing_to_subtract(rank, size):
+    group = wn.Gradients(parameters(), {"compressor": "dgc", "density": 0.02, "min_elements": 1,
+                                        "skip_nonfinite": True}, name="skipped")
+    group.step(gradients(rank, 0))
+    mine = gradients(rank, 1)
+    if rank == size - 1:
+        mine["weights"][3, 4] = numpy.nan
+    group.begin()
+    for name, gradient in mine.items():
+        group.submit(name, gradient, out=gradient)
+    for update in group.finish().values():
+        numpy.testing.assert_array_equal(update, numpy.zeros_like(update))
+    assert group.report.skipped
+    assert numpy.any(group.step(gradients(rank, 2))["weights"])
+
+
+def test_a_mistake_in_a_step_begins_none(rank):
+    group = wn.Gradients(parameters(), name="mistake in a step")
+    with pytest.raises(ValueError, match="there is no array 'wieghts'"):
+        group.step({"bias": gradients(rank, 0)["bias"], "wieghts": numpy.zeros(3)})
+    assert group.step(gradients(rank, 0)).keys() == SHAPES.keys()
+
+
+def test_momentum_may_change_as_in_weir_torch(rank):
+    """Nesterov's memory is scaled with it."""
+    options = {"compressor": "dgc", "density": 0.05, "min_elements": 1}
+    group = wn.Gradients(parameters(), {**options, "momentum": "nesterov"}, name="changing momentum")
+    model = {name: torch.zeros(shape, requires_grad=True) for name, shape in SHAPES.items()}
+    sgd = torch.optim.SGD(list(model.values()), lr=1.0, momentum=0.9, nesterov=True)
+    optimizer = hvd.DistributedOptimizer(sgd, model.items(), options)
+    for step in range(6):
+        momentum = 0.5 if step in (2, 3) else 0.9
+        sgd.param_groups[0]["momentum"] = momentum
+        for name, gradient in gradients(rank, step).items():
+            with torch.no_grad():
+                model[name].zero_()
+            model[name].grad = None
+        sum((value * torch.from_numpy(numpy.array(gradients(rank, step)[name]))).sum()
+            for name, value in model.items()).backward()
+        optimizer.step()
+        group.begin(learning_rate=1.0, momentum=momentum)
+        for name, gradient in gradients(rank, step).items():
+            group.submit(name, gradient)
+        assert_equal({name: -update for name, update in group.finish().items()},
+                     {name: value.detach().numpy() for name, value in model.items()})
+
+
 def test_no_framework_is_imported():
     program = "import sys, weir.numpy; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program]).returncode == 0

@@ -1,6 +1,6 @@
 """Gradients that are exchanged together, step by step."""
 
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Union
 
 from weir import _job, _options
 from weir._ops import reduce_op
@@ -54,13 +54,18 @@ class Gradients:
             id_for(process_set, "GRADIENTS"))
         self._updates: Dict[str, Any] = {}
         self._lent: List[Any] = []  # What the engine reads until the step ends.
+        self._momentum: Optional[float] = None  # Of the last step that was taken.
+        self._momentum_now: Optional[float] = None
         self.report: "Optional[_core.StepReport]" = None
         """What the last step did: ``step``, ``skipped``, ``gradient_norm``, ``density``, ``wire_bytes``,
         ``dense_bytes``, ``non_finite_entries``."""
 
     def step(self, gradients: Mapping[str, Any], learning_rate: float = 0.0) -> Dict[str, Any]:
         """Exchanges one step's gradients, by name; returns the updates in new arrays. Names that are left out
-        contribute zeros, and are updated as the other ranks say."""
+        contribute zeros, and are updated as the other ranks say. Raises as ``submit`` does, and then has begun no
+        step."""
+        for key, gradient in gradients.items():
+            self._check(key, gradient, None)
         self.begin(learning_rate)
         for key, gradient in gradients.items():
             self.submit(key, gradient)
@@ -68,24 +73,19 @@ class Gradients:
 
     def begin(self, learning_rate: float = 0.0, momentum: Optional[float] = None) -> None:
         """Begins a step. ``learning_rate``: the same on all ranks; compressors with error feedback use it.
-        ``momentum``: of a compressor that has one, in place of its option's."""
-        momenta: Sequence[float] = [] if momentum is None else [float(momentum)]
-        self._group.begin_step([float(learning_rate)], 1.0, False, momenta, [])
+        ``momentum``: of a compressor that has one, in place of its option's; the same on all ranks."""
+        self._momentum_now = momentum
+        both_known = momentum is not None and self._momentum is not None
+        self._group.begin_step([float(learning_rate)], 1.0, False, [] if momentum is None else [float(momentum)],
+                               [float(self._momentum)] if both_known else [])  # type: ignore[arg-type]
 
     def submit(self, name: str, gradient: Any, out: Any = None) -> None:
         """Hands over a gradient, this rank's mean, which stays as it is until ``finish``. ``out``: an array for
         its update, which may be the gradient; None: a new one.
 
-        Raises ValueError for an unknown name, another shape or type, and a second gradient in the step.
+        Raises ValueError for an unknown name, another shape, type or device, and a second gradient in the step.
         """
-        like = self._like.get(name)
-        if like is None:
-            raise ValueError(f"there is no array '{name}': registered are {', '.join(list(self._like)[:8])}")
-        for array in (gradient, gradient if out is None else out):
-            if getattr(array, "shape", None) != like.shape or array.dtype != like.dtype:
-                raise ValueError(f"the gradient of '{name}' was registered as {like.dtype} {list(like.shape)}; this "
-                                 f"is {getattr(array, 'dtype', type(array).__name__)} "
-                                 f"{list(getattr(array, 'shape', []))}")
+        like = self._check(name, gradient, out)
         data = _arrays.in_a_row(gradient)
         output = _arrays.fresh(like) if out is None else _arrays.target(out)
         into = _arrays.in_a_row(output)
@@ -94,20 +94,37 @@ class Gradients:
                            _arrays.place_of(data))
         self._updates[name] = (output, into)
 
+    def _check(self, name: str, gradient: Any, out: Any) -> Any:
+        """Returns the registered array. Raises ValueError for a gradient that does not fit it."""
+        like = self._like.get(name)
+        if like is None:
+            raise ValueError(f"there is no array '{name}': registered are {', '.join(list(self._like)[:8])}")
+        for array in (gradient, gradient if out is None else out):
+            if getattr(array, "shape", None) != like.shape or array.dtype != like.dtype:
+                raise ValueError(f"the gradient of '{name}' was registered as {like.dtype} {list(like.shape)}; this "
+                                 f"is {getattr(array, 'dtype', type(array).__name__)} "
+                                 f"{list(getattr(array, 'shape', []))}")
+            if _arrays.place_of(array)[0] != _arrays.place_of(like)[0]:
+                raise ValueError(f"the gradient of '{name}' was registered on another device than this array's: keep "
+                                 "parameters, gradients and updates on one")
+        return like
+
     def finish(self) -> Dict[str, Any]:
-        """Ends the step, waits for it, and returns the updates by name.
+        """Ends the step, waits for it, and returns the updates by name; zeros, if ``report.skipped``.
 
         Raises HorovodInternalError, or one of the classes below it, when the exchange failed.
         """
-        self._submit_missing()
         try:
+            self._submit_missing()
             self._group.end_step()
             unused = {list(self._like)[index] for index in self._group.unused_by_all()}
             self.report = self._group.wait_step()
             updates = {key: _arrays.delivered(*self._updates[key]) for key in self._like}
         finally:
             self._updates, self._lent = {}, []
-        for key in unused:  # No rank had a gradient: there is nothing to subtract.
+        if not self.report.skipped:
+            self._momentum = self._momentum_now
+        for key in updates if self.report.skipped else unused:  # There is nothing to subtract.
             updates[key][...] = 0
         return updates
 

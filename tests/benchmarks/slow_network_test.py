@@ -1,6 +1,7 @@
 """Tests of the parts of benchmarks/python/slow_network.py that need no network."""
 
 import argparse
+import os
 import pathlib
 import sys
 import tempfile
@@ -110,13 +111,24 @@ class Reports(unittest.TestCase):
         return {target["name"]: (target["value"], target["met"]) for target in report.targets}
 
     def test_at_100_mbit_dgc_is_held_to_the_exchange_alone(self):
-        rows = [row("vgg16", 0.0, "ddp", 70.0), row("vgg16", 0.0, "weir-dgc", 1.0),
+        rows = [row("vgg16", 0.0, "ddp", 140.0), row("vgg16", 0.0, "weir-dgc", 1.0),
                 row("vgg16", 0.0, "ddp-powersgd-4", 2.0),
                 row("vgg16", 0.25, "ddp", 70.0), row("vgg16", 0.25, "weir-dgc", 35.0)]
         where = "100mbit, vgg16, backprop 0 s"
         self.assertEqual(self.targets("100mbit", rows),
-                         {f"{where}: DDP / Weir's DGC": (70.0, True),
+                         {f"{where}: DDP / Weir's DGC": (140.0, True),
                           f"{where}: DDP's PowerSGD of rank 4 / Weir's DGC": (2.0, False)})
+
+    def test_a_step_of_dgc_is_held_to_what_the_network_or_the_cores_take_at_least(self):
+        rows = rows_at("100mbit", 80.0, [{**row("vgg16", 0.0, "weir-dgc", 3.0), "MB": 20.0},
+                                         {**row("lstm", 0.0, "weir-dgc", 3.0), "MB": 1.0}])
+        work = [{"shape": shape, "column": "weir-dgc", "processor seconds": 1.0} for shape in ("vgg16", "lstm")]
+        report = SlowNetworkReport(rows, work)
+        report.add_targets()
+        hosts, cores = rows[0]["hosts"], min(rows[0]["hosts"], os.cpu_count())
+        at_work = hosts / cores  # Seconds.
+        self.assertEqual({target["name"].split(",")[1].strip(): target["value"] for target in report.targets},
+                         {"vgg16": 3.0 / max(2.0, at_work), "lstm": 3.0 / at_work})
 
     def test_without_a_limit_dense_is_held_to_ddp(self):
         rows = [row("lstm", 0.0, "ddp", 2.0), row("lstm", 0.0, "weir-dense", 1.0),

@@ -5,6 +5,7 @@
 
 from typing import TYPE_CHECKING
 
+from weir._build import explain  # noqa: F401
 from weir.errors import (  # noqa: F401
     Corrupt, HorovodInternalError, InvalidArgument, Mismatch, PeerLost, ShutDown, TimedOut)
 from weir._run import run  # noqa: F401

@@ -72,7 +72,9 @@ Operation* Joining::TakePart(const Request& request) {
     submission.tensors.push_back(zeros);
   };
   submission.request = request;
-  if (request.members.empty()) add_zeros(request.dtype, request.shape);
+  if (request.members.empty() && request.kind != RequestKind::kUnused) {
+    add_zeros(request.dtype, request.shape);
+  }
   for (const Request::Member& member : request.members) add_zeros(member.dtype, member.shape);
   submission.owner = std::move(tensors);
   auto operation = std::make_unique<Operation>(request.name, set_, set_.network(), handles_);

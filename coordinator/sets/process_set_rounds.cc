@@ -176,8 +176,8 @@ void ProcessSet::OnResponse(const Response& response) {
   }
   const auto asked = asked_.find(response.name);
   if (asked == asked_.end()) {  // This rank has joined, or another one plans.
-    const bool has_tensors = response.request && response.request->kind != RequestKind::kUnused;
-    if (response.kind == Response::Kind::kReady && has_tensors) {
+    // Also in what exchanges nothing: it has a place in the order of exchanges.
+    if (response.kind == Response::Kind::kReady && response.request) {
       Operation& operation = *joining_->TakePart(response.request.value());
       LiveRun& run = shared_.live.Add(operation, NowNs(), &operation);
       run.staged = true;

@@ -19,8 +19,8 @@
  * Stability. What stands here keeps its meaning in all versions with the same WEIR_C_API:
  * functions, numbers, and the places of members. Functions and numbers may be added, and members at
  * the end of structures that have a `size`. Begin those with WEIR_..._INIT, which sets it and gives
- * the rest its default; a size that no version had is refused. A program that was built with an
- * older header runs with a newer library.
+ * the rest its default; a smaller size than the first version's is refused. A program that was
+ * built with an older header runs with a newer library.
  */
 
 /* Names as in C. NOLINTBEGIN(readability-identifier-naming) */
@@ -44,7 +44,7 @@ enum {
   WEIR_MISMATCH = 2,         /* Ranks disagree. The engine goes on, but not after weir_drop_step. */
   WEIR_PEER_LOST = 3, /* Another rank is gone. The engine has ended, as after the next two. */
   WEIR_TIMED_OUT = 4,
-  WEIR_CORRUPT = 5,
+  WEIR_CORRUPT = 5, /* After weir_load and weir_adopt alone the engine goes on. */
   WEIR_SHUT_DOWN = 6,
   WEIR_OTHER = 7 /* No memory, say. */
 };
@@ -99,12 +99,14 @@ typedef struct weir_engine weir_engine;
 /* Joins the job that this process was started in, by settings of the environment (WEIR_*). Without
  * one it makes a job of one rank. Waits for all ranks. */
 weir_status weir_init(weir_engine** engine);
-/* Leaves in good order, waits until all ranks do, and frees the engine. Free its weir_gradients
- * before. Null is ignored. */
+/* Leaves in good order, waits until all ranks do, and frees the engine. A weir_gradients that is
+ * still there can be freed and saved, and nothing else; another engine can be made when none is.
+ * Null is ignored. */
 weir_status weir_shutdown(weir_engine* engine);
 /* Ends the job on all ranks, with this reason. */
 weir_status weir_abort(weir_engine* engine, const char* reason);
 
+/* -1 for a null engine. */
 int32_t weir_rank(const weir_engine* engine);
 int32_t weir_size(const weir_engine* engine);
 int32_t weir_local_rank(const weir_engine* engine);
@@ -266,7 +268,7 @@ weir_status weir_wait_step(weir_gradients* group, weir_step_report* report);
 /* Takes back a step that was begun as undoable, on all ranks. */
 weir_status weir_drop_step(weir_gradients* group);
 
-/* The number of the next step, and its density. */
+/* The number of the next step, and its density; -1 for a null group. */
 int64_t weir_next_step(const weir_gradients* group);
 double weir_next_density(const weir_gradients* group);
 

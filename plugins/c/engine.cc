@@ -28,6 +28,7 @@ std::string NameOf(const char* name) {
 
 ReduceOptions OptionsOf(const weir_reduce_options* given) {
   const weir_reduce_options known = Known(given, weir_reduce_options WEIR_REDUCE_OPTIONS_INIT);
+  NeedZero(known.reserved);
   return {.op = OpOf(known.op),
           .prescale = known.prescale,
           .postscale = known.postscale,
@@ -77,12 +78,23 @@ weir_status weir_abort(weir_engine* engine, const char* reason) {
   });
 }
 
-int32_t weir_rank(const weir_engine* engine) { return engine->engine->rank(); }
-int32_t weir_size(const weir_engine* engine) { return engine->engine->size(); }
-int32_t weir_local_rank(const weir_engine* engine) { return engine->engine->local_rank(); }
-int32_t weir_local_size(const weir_engine* engine) { return engine->engine->local_size(); }
-int32_t weir_epoch(const weir_engine* engine) { return engine->engine->epoch(); }
+int32_t weir_rank(const weir_engine* engine) {
+  return engine == nullptr ? -1 : engine->engine->rank();
+}
+int32_t weir_size(const weir_engine* engine) {
+  return engine == nullptr ? -1 : engine->engine->size();
+}
+int32_t weir_local_rank(const weir_engine* engine) {
+  return engine == nullptr ? -1 : engine->engine->local_rank();
+}
+int32_t weir_local_size(const weir_engine* engine) {
+  return engine == nullptr ? -1 : engine->engine->local_size();
+}
+int32_t weir_epoch(const weir_engine* engine) {
+  return engine == nullptr ? -1 : engine->engine->epoch();
+}
 int32_t weir_hosts_updated(const weir_engine* engine) {
+  if (engine == nullptr) return -1;
   return engine->engine->hosts_updated() ? 1 : 0;
 }
 

@@ -95,8 +95,10 @@ weir_status weir_register(weir_engine* engine, const weir_gradient* gradients, s
     Need(group, "group");
     if (count > 0) Need(gradients, "gradients");
     const auto known = weir::c::Known(options, weir_gradients_options WEIR_GRADIENTS_OPTIONS_INIT);
+    weir::c::NeedZero(known.reserved);
     if (known.compression_count > 0) Need(known.compression, "compression");
     auto made = std::make_unique<weir_gradients>();
+    made->engine = engine->engine;
     made->group = engine->engine->Register(weir::c::SpecOf(std::span(gradients, count), known));
     *group = made.release();
   });
@@ -164,8 +166,12 @@ weir_status weir_drop_step(weir_gradients* group) {
   return StatusOf("weir_drop_step", [&] { In(group).DropStep(); });
 }
 
-int64_t weir_next_step(const weir_gradients* group) { return group->group->next_step(); }
-double weir_next_density(const weir_gradients* group) { return group->group->next_density(); }
+int64_t weir_next_step(const weir_gradients* group) {
+  return group == nullptr ? -1 : group->group->next_step();
+}
+double weir_next_density(const weir_gradients* group) {
+  return group == nullptr ? -1.0 : group->group->next_density();
+}
 
 weir_status weir_save(const weir_gradients* group, weir_write write, void* context) {
   return StatusOf("weir_save", [&] {

@@ -53,4 +53,10 @@ void ThrowSize(std::size_t size) {
                         ": begin with its WEIR_..._INIT, which sets it");
 }
 
+void NeedZero(std::int32_t reserved) {
+  if (reserved == 0) return;
+  throw InvalidArgument("reserved = " + std::to_string(reserved) +
+                        ", which has to be 0: begin with WEIR_..._INIT");
+}
+
 }  // namespace weir::c

@@ -18,6 +18,8 @@ Shape ShapeOf(const std::int64_t* shape, std::int32_t dimensions);
 TensorView ViewOf(const weir_array* array, const char* what);
 AllocateOutput AllocatorOf(weir_allocate allocate, void* context);
 [[noreturn]] void ThrowSize(std::size_t size);
+/// Throws InvalidArgument for a value where there is none yet.
+void NeedZero(std::int32_t reserved);
 
 /// Size of a structure in the first version of weir.h.
 template <typename T>

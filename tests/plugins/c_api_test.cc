@@ -5,6 +5,7 @@
 #include <cstring>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "weir/engine.h"
@@ -292,10 +293,33 @@ TEST_F(CApi, WhatACallbackThrowsIsAStatus) {
   EXPECT_THAT(Said(weir_save(group_, fail, nullptr), WEIR_OTHER), HasSubstr("weir_save: "));
 }
 
+TEST_F(CApi, AGroupMayOutliveItsEngine) {
+  ASSERT_EQ(Register(kDgc), WEIR_OK) << weir_last_error();
+  Train(0, 2);
+  EXPECT_EQ(weir_shutdown(std::exchange(engine_, nullptr)), WEIR_OK);
+  EXPECT_THAT(Said(weir_begin_step(group_, nullptr), WEIR_SHUT_DOWN), HasSubstr("weir_begin_step"));
+  std::string state;
+  EXPECT_EQ(weir_save(group_, Append, &state), WEIR_OK) << weir_last_error();
+  EXPECT_FALSE(state.empty());
+}
+
+TEST_F(CApi, WhatIsReservedIsZero) {
+  std::vector<float> values = {2.0f};
+  const std::int64_t rows = 1;
+  const weir_array array = ArrayOf(values, rows);
+  weir_handle handle = 0;
+  weir_reduce_options options = WEIR_REDUCE_OPTIONS_INIT;
+  options.reserved = 5;
+  EXPECT_THAT(Said(weir_allreduce(engine_, "a", &array, &array, &options, &handle)),
+              HasSubstr("reserved = 5"));
+}
+
 TEST(CApiAlone, VersionsAndNothingToShutDown) {
   EXPECT_EQ(weir_c_api(), WEIR_C_API);
   EXPECT_STRNE(weir_version(), "");
   EXPECT_EQ(weir_shutdown(nullptr), WEIR_OK);
+  EXPECT_EQ(weir_size(nullptr), -1);
+  EXPECT_EQ(weir_next_step(nullptr), -1);
   weir_gradients_free(nullptr);
   EXPECT_THAT(Said(weir_init(nullptr)), HasSubstr("engine is null"));
 }

@@ -294,6 +294,35 @@ TEST_P(JoinOfSome, GradientStepsGoOnAndWhoHasJoinedKeepsItsState) {
   }
 }
 
+TEST_P(JoinOfSome, RanksThatLackGradientsGoOnWithoutWhoHasJoined) {
+  RunJob(ranks(), [&](Engine& engine) {
+    const Shape shape{40, 50};
+    const auto group = engine.Register(
+        {.name = "g", .tensors = {{.name = "w", .shape = shape}, {.name = "v", .shape = shape}}});
+    std::vector<float> gradient(2000, 1.0f), update(2000);
+    const auto step = [&](bool lacks) {
+      group->BeginStep({});
+      if (lacks) group->NoteUnused(std::vector<std::size_t>{1});
+      for (std::size_t tensor = 0; tensor < 2; ++tensor) {
+        group->Submit(tensor, {gradient.data(), DType::kFloat32, shape},
+                      {update.data(), DType::kFloat32, shape});
+      }
+      group->EndStep();
+      EXPECT_EQ(group->UnusedByAll(),
+                lacks ? std::vector<std::size_t>{1} : std::vector<std::size_t>{});
+      group->WaitStep();
+    };
+    step(false);
+    for (int i = 0; engine.rank() > 0 && i < 4; ++i) {
+      step(i % 2 == 0);
+      EXPECT_FLOAT_EQ(update.front(),
+                      static_cast<float>(ranks() - 1) / static_cast<float>(ranks()));
+    }
+    engine.Join();
+    step(true);
+  });
+}
+
 TEST_P(JoinOfSome, AStepThatIsSkippedIsSkippedByWhoHasJoined) {
   RunJob(ranks(), [&](Engine& engine) {
     Gradients gradient(engine, {{"compressor", "dgc"},

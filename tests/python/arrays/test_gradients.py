@@ -73,13 +73,13 @@ def test_a_dense_step_is_the_mean(rank, size):
 
 
 @pytest.mark.parametrize("compression", COMPRESSIONS[2:], ids=str)
-def test_a_state_goes_on_bit_for_bit(rank, compression):
+def test_a_state_goes_on_bit_for_bit(rank, compression, tmp_path):
     name = f"state {compression}"
     group = wn.Gradients(parameters(), compression, name=name)
     for step in range(3):
         group.step(gradients(rank, step), 0.1)
-    state = group.state_dict()
-    assert isinstance(state["weir"], bytes)
+    numpy.savez(tmp_path / "state.npz", **group.state_dict())
+    state = dict(numpy.load(tmp_path / "state.npz"))
     expected = [group.step(gradients(rank, step), 0.1) for step in (3, 4)]
     group.close()
     other = wn.Gradients(parameters(), compression, name=name)
@@ -89,6 +89,8 @@ def test_a_state_goes_on_bit_for_bit(rank, compression):
         assert_equal(other.step(gradients(rank, step), 0.1), updates)
     other.load_state_dict(wn.broadcast_object(state, 0), own=False)
     assert other.next_step == 3
+    with pytest.raises(ValueError, match="no 'weir'"):
+        other.load_state_dict({})
     with pytest.raises(ValueError, match="weights|tensors|gradients"):
         wn.Gradients({"other": numpy.zeros(7, numpy.float32)}, compression, name=name + "'").load_state_dict(state)
 
@@ -117,6 +119,22 @@ def test_a_gradient_that_a_rank_does_not_have_counts_as_zeros(rank, size):
     mean = sum((gradients(other, 0)["bias"] for other in range(1, size)), numpy.zeros(30, numpy.float32)) / size
     numpy.testing.assert_allclose(updates["bias"], mean, rtol=1e-5, atol=1e-6)
     assert updates["scale"] == 0.0
+
+
+def test_ranks_that_lack_gradients_go_on_without_one_that_has_joined(rank, size):
+    group = wn.Gradients(parameters(), name="lacking and joined")
+    group.step(gradients(rank, 0))
+    for step in range(1, 4 if rank > 0 else 1):
+        mine = gradients(rank, step)
+        del mine["weights"]
+        updates = group.step(mine)
+        mean = sum(gradients(other, step)["bias"] for other in range(1, size)) / size
+        numpy.testing.assert_allclose(updates["bias"], mean, rtol=1e-5, atol=1e-6)
+        assert not updates["weights"].any()
+    last = wn.join()
+    assert last == 0 or size > 1
+    group.load_state_dict(wn.broadcast_object(group.state_dict(), last), own=rank == last)
+    assert group.next_step == (4 if size > 1 else 1)
 
 
 def test_a_program_learns_what_one_process_learns(rank, size):

@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Union
 
+import numpy
+
 from weir import _job, _options
 from weir._ops import reduce_op
 from weir._process_sets import ProcessSet, global_process_set, id_for
@@ -25,7 +27,7 @@ class Gradients:
     then ``finish``.
 
     parameters: the arrays, or others of their shapes and types, by name; in the order of the forward pass. Floating
-        point. The same on all ranks.
+        point. The same on all ranks. Gradients are exchanged and remembered as float32, those of float64 too.
     compression: a dictionary of options (docs/reference/compression.md) or a compressor's name; None or "none":
         ``WEIR_COMPRESSION``, or else plain averages.
     op: Average, or Sum where the compressor does not select entries.
@@ -145,16 +147,20 @@ class Gradients:
         return int(self._group.next_step)
 
     def state_dict(self) -> Dict[str, Any]:
-        """Returns what compressors of this rank remember, between steps: {"weir": bytes}. Save it on every rank."""
-        return {"weir": self._group.save()}
+        """Returns what compressors of this rank remember, between steps: {"weir": array of bytes}, which
+        ``numpy.savez`` takes. Save it on every rank."""
+        return {"weir": numpy.frombuffer(self._group.save(), dtype=numpy.uint8)}
 
     def load_state_dict(self, state: Mapping[str, Any], own: bool = True) -> None:
         """Restores it, bit for bit. ``own``: it is this rank's; otherwise another rank's, which stands for it.
         Collective. Raises ValueError or Corrupt for a state of other arrays, and then changes nothing."""
+        if "weir" not in state:
+            raise ValueError("this is not the result of Gradients.state_dict(): it has no 'weir'")
+        saved = numpy.asarray(state["weir"], dtype=numpy.uint8).tobytes()
         if own:
-            self._group.load(state["weir"])
+            self._group.load(saved)
         else:
-            self._group.adopt(state["weir"])
+            self._group.adopt(saved)
 
     def close(self) -> None:
         """Releases the engine. Between steps, on all ranks."""

@@ -1,11 +1,8 @@
 // Buckets whose form changes from step to step, as rank 0 plans.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <random>
 #include <set>
 #include <string>
@@ -15,31 +12,13 @@
 #include "coordinator/engine/engine_impl.h"
 #include "coordinator/routes/routes.h"
 #include "tests/coordinator/groups/group_steps.h"
+#include "tests/coordinator/groups/written_plans.h"
 #include "tests/coordinator/jobs/job.h"
 #include "tests/coordinator/jobs/training.h"
 #include "weir/error.h"
 
 namespace weir::planned_steps_test {
 namespace {
-
-/// A file of plans for a group, as a job would have written it.
-class Plans {
- public:
-  explicit Plans(const std::string& json)
-      : path_(testing::TempDir() + "plans-" + std::to_string(getpid()) + ".json") {
-    std::ofstream(path_) << json;
-  }
-  ~Plans() { std::filesystem::remove(path_); }
-  Settings settings() const {
-    Settings settings;
-    settings.plan_filename = path_;
-    settings.fusion_threshold_bytes = std::size_t{12} << 10;
-    return settings;
-  }
-
- private:
-  const std::string path_;
-};
 
 /// Random forms for each bucket, new ones in about every second step.
 std::string RandomPlans(std::size_t buckets, int steps, int ranks, unsigned seed) {
@@ -56,7 +35,7 @@ std::string RandomPlans(std::size_t buckets, int steps, int ranks, unsigned seed
   return json + "]}";
 }
 
-constexpr std::size_t kBuckets = 3;  // Of Training, with the fusion threshold of Plans.
+constexpr std::size_t kBuckets = 3;  // Of Training, with the fusion threshold of WrittenPlans.
 
 Options Alternating(Options options) {
   options["alternatives"] = "dense,fp16,int8,push_pull";
@@ -85,7 +64,7 @@ TEST(PlannedSteps, KeepReplicasEqual) {
     for (const char* momentum : {"vanilla", "nesterov"}) {
       const unsigned seed = 7 + static_cast<unsigned>(ranks);
       SCOPED_TRACE("seed " + std::to_string(seed));
-      const Plans plans(RandomPlans(kBuckets, kSteps, ranks, seed));
+      const WrittenPlans plans(RandomPlans(kBuckets, kSteps, ranks, seed));
       RunJob(
           ranks,
           [&](Engine& engine) {
@@ -127,7 +106,7 @@ TEST(PlannedSteps, LoseNothing) {
     {"from_step": 11, "forms": "dd"}, {"from_step": 12, "forms": "pp"}, {"from_step": 16, "forms": "cc"},
     {"from_step": 18, "forms": "pp"}, {"from_step": 23, "forms": "dd"}]})";
   for (const int ranks : JobSizesFrom(2)) {
-    const Plans plans(ranks > 2 ? served_meanwhile : dense_at_times);
+    const WrittenPlans plans(ranks > 2 ? served_meanwhile : dense_at_times);
     RunJob(
         ranks,
         [&](Engine& engine) {
@@ -172,7 +151,7 @@ TEST(PlannedSteps, LoseNothing) {
 TEST(PlannedSteps, GoOnWhenRanksHaveJoined) {
   constexpr int kSteps = 20;
   for (const int ranks : JobSizesFrom(3)) {
-    const Plans plans(RandomPlans(kBuckets, kSteps, ranks, 11));
+    const WrittenPlans plans(RandomPlans(kBuckets, kSteps, ranks, 11));
     RunJob(
         ranks,
         [&](Engine& engine) {
@@ -194,7 +173,7 @@ TEST(PlannedSteps, AreUndoneWhenDropped) {
                                        {"min_elements", "100"},
                                        {"momentum", "nesterov"}});
   for (const int ranks : JobSizesFrom(2)) {
-    const Plans plans(RandomPlans(2, kSteps, ranks, 13));
+    const WrittenPlans plans(RandomPlans(2, kSteps, ranks, 13));
     RunJob(
         ranks,
         [&](Engine& engine) {
@@ -223,7 +202,7 @@ TEST(PlannedSteps, AreUndoneWhenDropped) {
 }
 
 TEST(PlannedSteps, OfFp16TurnDense) {
-  const Plans plans(R"({"model": [{"from_step": 2, "forms": "dd"}]})");
+  const WrittenPlans plans(R"({"model": [{"from_step": 2, "forms": "dd"}]})");
   for (const int ranks : JobSizesFrom(2)) {
     RunJob(
         ranks,
@@ -242,7 +221,8 @@ TEST(PlannedSteps, OfFp16TurnDense) {
 
 /// What compressors without a memory send is the mean but for rounding, in every form.
 TEST(PlannedSteps, OfDenseGradientsAreRoundedAsPlanned) {
-  const Plans plans(R"({"model": [{"from_step": 2, "forms": "ii"}, {"from_step": 3, "forms": "hh"},
+  const WrittenPlans plans(
+      R"({"model": [{"from_step": 2, "forms": "ii"}, {"from_step": 3, "forms": "hh"},
                                   {"from_step": 4, "forms": "hi"}]})");
   for (const int ranks : JobSizes()) {
     RunJob(
@@ -280,7 +260,7 @@ TEST(PlannedSteps, OfDenseGradientsAreRoundedAsPlanned) {
 TEST(PlannedSteps, TakeNothingOfWhoHasJoined) {
   const Shape shape{300, 300};
   const auto n = static_cast<std::size_t>(shape.elements());
-  const Plans plans(R"({"model": [{"from_step": 2, "forms": "d"}]})");
+  const WrittenPlans plans(R"({"model": [{"from_step": 2, "forms": "d"}]})");
   for (const int ranks : JobSizesFrom(2)) {
     RunJob(
         ranks,
@@ -315,7 +295,7 @@ TEST(PlannedSteps, TakeNothingOfWhoHasJoined) {
 
 TEST(PlannedSteps, ThatOptionsDoNotAllowAreRefused) {
   if (JobSizes().front() != 1) return;  // The error would end the others' engines.
-  const Plans plans(R"({"model": [{"from_step": 2, "forms": "hh"}]})");
+  const WrittenPlans plans(R"({"model": [{"from_step": 2, "forms": "hh"}]})");
   RunJob(
       1,
       [&](Engine& engine) {

@@ -2,10 +2,7 @@
 // lost.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -13,6 +10,7 @@
 #include "coordinator/plan/group_plan.h"
 #include "coordinator/plan/served_state.h"
 #include "tests/coordinator/groups/group_steps.h"
+#include "tests/coordinator/groups/written_plans.h"
 #include "tests/coordinator/jobs/job.h"
 
 namespace weir::served_form_test {
@@ -25,27 +23,8 @@ const Options kServedAtTimes = {{"compressor", "dgc"},    {"density", "0.02"},
                                 {"min_elements", "100"},  {"values", "fp16"},
                                 {"momentum", "nesterov"}, {"alternatives", "dense,push_pull"}};
 
-/// Plans for the group "model", in a file.
-class PlanFile {
- public:
-  explicit PlanFile(const std::string& json)
-      : path_(testing::TempDir() + "served-" + std::to_string(getpid()) + ".json") {
-    std::ofstream(path_) << json;
-  }
-  ~PlanFile() { std::filesystem::remove(path_); }
-  Settings settings() const {
-    Settings settings;
-    settings.plan_filename = path_;
-    settings.fusion_threshold_bytes = std::size_t{12} << 10;
-    return settings;
-  }
-
- private:
-  const std::string path_;
-};
-
 TEST(ServedForm, AStateHasWhatServersHaveNotAnswered) {
-  const PlanFile plans(
+  const WrittenPlans plans(
       R"({"model": [{"from_step": 3, "forms": "pp"}, {"from_step": 6, "forms": "cc"},
                                      {"from_step": 8, "forms": "dd"}]})");
   for (const int ranks : JobSizesFrom(3)) {
@@ -90,7 +69,7 @@ TEST(ServedForm, AStateHasWhatServersHaveNotAnswered) {
 }
 
 TEST(ServedForm, AGroupGoesOnWhileItIsServed) {
-  const PlanFile plans(R"({"model": [{"from_step": 2, "forms": "pp"}]})");
+  const WrittenPlans plans(R"({"model": [{"from_step": 2, "forms": "pp"}]})");
   for (const int ranks : JobSizesFrom(3)) {
     RunJob(
         ranks,

@@ -48,10 +48,15 @@ def bytes_of(shape):
     return 4 * sum(math.prod(one) for layer in SETS[shape]() for one in layer.shapes)
 
 
+def worth_measuring(options, shape, rate):
+    """Returns the choices whose bytes alone take no longer than --longest at a rate."""
+    return [name for name in options.choices
+            if 8 * CHOICES[name] * bytes_of(shape) / netlab.bits_per_second(rate) <= options.longest]
+
+
 def measure(options, rate, shape, backprop):
     """Returns {choice: seconds of a step}."""
-    columns = [name for name in options.choices
-               if 8 * CHOICES[name] * bytes_of(shape) / netlab.bits_per_second(rate) <= options.longest]
+    columns = worth_measuring(options, shape, rate)
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "options.json").write_text(json.dumps(

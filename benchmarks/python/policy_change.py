@@ -14,7 +14,7 @@ import tempfile
 import netlab
 from command_line import count, list_of, rates
 from gradient_sets import SETS
-from policy import AUTO, CHOICES, WITHIN, bytes_of
+from policy import AUTO, CHOICES, WITHIN, worth_measuring
 from report import Report, arguments
 
 RANKS = pathlib.Path(__file__).with_name("policy_change_ranks.py")
@@ -43,12 +43,11 @@ def parsed():
 
 def measure(options):
     """Returns a row for each rate."""
-    worth = {rate: [name for name in options.choices if name != AUTO and
-                    8 * CHOICES[name] * bytes_of(options.shape) / netlab.bits_per_second(rate) <= options.longest]
+    fixed = {rate: [name for name in worth_measuring(options, options.shape, rate) if name != AUTO]
              for rate in options.rates}
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        (folder / "options.json").write_text(json.dumps({**vars(options), "fixed": worth}))
+        (folder / "options.json").write_text(json.dumps({**vars(options), "fixed": fixed}))
         netlab.run("policy-change", options.hosts, options.rates[0], "--", "--no-summary", sys.executable, RANKS,
                    folder)
         return json.loads((folder / "rows.json").read_text())

@@ -9,6 +9,13 @@
 #include "weir/error.h"
 
 namespace weir {
+namespace {
+
+bool Names(const std::vector<std::string>& choices, const char* name) {
+  return std::ranges::find(choices, name) != choices.end();
+}
+
+}  // namespace
 
 std::vector<OptionSpec> AlternativeSpecs(std::vector<std::string> names) {
   return {{"alternatives", "", ChoiceListRule{std::move(names)},
@@ -32,8 +39,7 @@ std::vector<std::string> AlternativesOf(const ParsedOptions& options) {
                                        " remembers behind: leave one of them out");
   }
   const std::vector<std::string> alternatives = options.ChoiceList("alternatives");
-  const bool by_servers = std::ranges::find(alternatives, "push_pull") != alternatives.end();
-  if (by_servers && SelectsByBucket(options)) {
+  if (Names(alternatives, "push_pull") && SelectsByBucket(options)) {
     options.Refuse("alternatives",
                    "have push_pull, which adds up tensor by tensor, and selection=bucket does not: "
                    "leave one of them out");
@@ -61,10 +67,6 @@ std::vector<std::string> ParseChoices(const std::string& key, const std::string&
   if (parsed) return std::get<std::vector<std::string>>(*parsed);
   throw InvalidArgument("compression option \"" + key + "\" = \"" + text + "\" must be " +
                         Describe(Choices()) + ", none twice (compressor \"auto\").");
-}
-
-bool Names(const std::vector<std::string>& choices, const char* name) {
-  return std::ranges::find(choices, name) != choices.end();
 }
 
 /// Returns the compressor that has the others as its alternatives.

@@ -305,6 +305,7 @@ void GradientGroupImpl::WarnOfDivergence(const StepReport& report) {
 }
 
 void GradientGroupImpl::FollowPlan() {
+  if (!servers_.follows_plans()) return;
   for (std::size_t p = 0; p < slices_.size(); ++p) {
     const std::size_t bucket = slices_[p].bucket->gradients().index();
     servers_.Follow(p, planning_.FormOf(bucket), SliceAt(slices_[p]));

@@ -19,6 +19,7 @@ RankServers::RankServers(const GroupPlan& plan, const ProcessSet& set, int dedic
     : plan_(plan),
       set_(set),
       dedicated_(dedicated > 0),
+      follows_plans_(std::ranges::any_of(plan.variants, MayBeServed)),
       served_(plan.partitions.size()),
       answering_(plan.partitions.size()) {
   const int servers = dedicated > 0 ? dedicated : set.size();

@@ -25,6 +25,8 @@ class RankServers {
   bool IsServed(std::size_t partition) const { return served_[partition]; }
   /// Sets the slice's server, and its answers if this rank has them.
   void Place(std::size_t partition, GradientSlice& slice);
+  /// True if plans may say that a rank serves: Follow has something to do.
+  bool follows_plans() const { return follows_plans_; }
   /// Follows the plan of the coming step. What this rank has not answered yet when it serves no
   /// more becomes part of what it has not sent itself: the mean gets all of it.
   void Follow(std::size_t partition, BucketForm form, GradientSlice& slice);
@@ -41,6 +43,7 @@ class RankServers {
   const GroupPlan& plan_;
   const ProcessSet& set_;
   const bool dedicated_;
+  const bool follows_plans_;
   std::vector<int> servers_;                            ///< By partition.
   std::vector<bool> served_;                            ///< By partition.
   std::vector<std::unique_ptr<Compressor>> answering_;  ///< By partition.

@@ -34,6 +34,13 @@ def chosen(op, average=None) -> int:
     return op
 
 
+def of_reducescatter(op: int) -> int:
+    """Returns the operation. Raises ValueError for one that a reduce-scatter does not have."""
+    if op not in (Average, Sum):
+        raise ValueError(f"reducescatter is for Average and Sum, not for {name_of(chosen(op))}")
+    return op
+
+
 def factor(value: Any) -> float:
     """Returns a scale factor. Raises TypeError for anything but a number."""
     if not isinstance(value, numbers.Real):

@@ -99,8 +99,7 @@ def reducescatter_async(array: Any, name: Optional[str] = None, op: int = reduce
     ``allreduce_async``."""
     array = _arrays.given(array)
     dtype = _arrays.number_of_reduced(array)
-    if op not in (reduce_op.Average, reduce_op.Sum):
-        raise ValueError(f"reducescatter is for Average and Sum, not for {reduce_op.name_of(reduce_op.chosen(op))}")
+    op = reduce_op.of_reducescatter(op)
     data = _arrays.in_a_row(array)
     part = _job.engine().reducescatter(
         operation_names.of("reducescatter", name, process_set), _arrays.address_of(data), dtype, data.shape, op,

@@ -11,7 +11,7 @@ from weir.torch._compression.compressors import single_of
 from weir._ops import handles, operation_names, reduce_op
 from weir.torch._ops import engine_tensors
 from weir.torch._ops.grouped_allgather import grouped_allgather
-from weir.torch._ops.reducescatter import checked_op, gradient_factor
+from weir.torch._ops.reducescatter import gradient_factor
 
 if TYPE_CHECKING:
     from weir import _core
@@ -23,7 +23,7 @@ def _submit(tensors: Sequence[torch.Tensor], name: Optional[str], op: int, presc
     set_id = id_for(process_set, "REDUCESCATTER")
     return _job.engine().grouped_reducescatter(
         operation_names.of("grouped_reducescatter", name, process_set), *inputs,
-        checked_op(op), reduce_op.factor(prescale), reduce_op.factor(postscale), set_id,
+        reduce_op.of_reducescatter(op), reduce_op.factor(prescale), reduce_op.factor(postscale), set_id,
         *engine_tensors.rows_of(tensors))
 
 

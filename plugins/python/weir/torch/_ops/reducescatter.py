@@ -13,14 +13,6 @@ from weir.torch._ops import engine_tensors
 from weir.torch._ops.allgather import allgather
 
 
-def checked_op(op: int) -> int:
-    """Raises ValueError for an operation that a reduce-scatter does not have."""
-    if op not in (reduce_op.Average, reduce_op.Sum):
-        raise ValueError(f"reducescatter is for Average and Sum, not for "
-                         f"{reduce_op.name_of(reduce_op.chosen(op))}")
-    return op
-
-
 def reducescatter_async(tensor: torch.Tensor, name: Optional[str] = None,
                         op: int = reduce_op.Average,
                         process_set: ProcessSet = global_process_set,
@@ -36,7 +28,7 @@ def reducescatter_async(tensor: torch.Tensor, name: Optional[str] = None,
     set_id = id_for(process_set, "REDUCESCATTER")
     part = _job.engine().reducescatter(
         operation_names.of("reducescatter", name, process_set), tensor.data_ptr(), dtype,
-        tensor.shape, checked_op(op), reduce_op.factor(prescale_factor),
+        tensor.shape, reduce_op.of_reducescatter(op), reduce_op.factor(prescale_factor),
         reduce_op.factor(postscale_factor), set_id, engine_tensors.place_of(tensor),
         engine_tensors.maker_for(tensor))
     return handles.register(

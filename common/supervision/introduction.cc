@@ -39,6 +39,7 @@ Introduction Introduce(UniqueFd connection, Message hello, const Secret& secret,
   MessageSocket socket(std::move(connection));
   socket.Send(hello);
   const std::optional<Message> challenge = AwaitMessage(socket, deadline);
+  result.answered = challenge.has_value();
   if (!challenge || challenge->type != MessageType::kChallenge ||
       challenge->text.size() != kNonceBytes) {
     result.why =

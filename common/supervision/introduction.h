@@ -17,6 +17,8 @@ struct Introduction {
   std::optional<MessageSocket> socket;
   int version = 0;  ///< kVersion of the other end, if it has proven.
   std::string why;  ///< Why there is no connection: "who listens there ...".
+  /// Whether the other end has said anything. One that only closes may be about to end.
+  bool answered = false;
 };
 
 /// Begins a connection with `hello`, a kHello or kOutputHello without version and text. Believes

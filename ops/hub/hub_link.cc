@@ -60,7 +60,8 @@ class Relay {
   std::optional<MessageSocket> Reach() {
     const auto deadline = Clock::now() + options_.timeout;
     std::string why;
-    bool refused = false;  // Says more than that nobody listens any more.
+    bool refused = false;   // Says more than that nobody listens any more.
+    bool answered = false;  // Says more than to be cut off: rank 0 may have given up first.
     do {
       try {
         UniqueFd connection =
@@ -75,8 +76,11 @@ class Relay {
           Tell(answer);
           return {};
         }
+        if (hub.answered || !answered) {
+          why = hub.socket ? "rank 0 has not left an earlier job yet" : hub.why + kAdvice;
+        }
         refused = true;
-        why = hub.socket ? "rank 0 has not left an earlier job yet" : hub.why + kAdvice;
+        answered |= hub.answered;
       } catch (const InvalidArgument& error) {
         if (!refused) why = error.what();
       }

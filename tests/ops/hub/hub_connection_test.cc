@@ -1,6 +1,7 @@
 // The hub's server and its links, over loopback, as the processes of a job use them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 
 #include "common/supervision/introduction.h"
 #include "common/supervision/message_socket.h"
+#include "common/supervision/proof.h"
 #include "common/supervision/tcp.h"
 #include "ops/hub/hub_link.h"
 #include "ops/hub/hub_server.h"
@@ -171,6 +173,37 @@ TEST_F(HubConnection, WhoDoesNotKnowTheTokenIsSentAway) {
   auto rank = Join(1, "guess", 1ms);
   EXPECT_THAT([&] { rank->Meet("1", kLong); },
               ThrowsMessage<TimedOut>(HasSubstr("does not take this job's token (WEIR_TOKEN")));
+}
+
+TEST_F(HubConnection, AHubThatGivesUpFirstDoesNotHideWhatItHasSaid) {
+  const UniqueFd listener = supervision::Listen("127.0.0.1", 0);
+  auto hub = std::async(std::launch::async, [&] {
+    // The first stranger is challenged; all are cut off, and the last is the test's own.
+    for (bool challenged = false;; challenged = true) {
+      pollfd wait{listener.get(), POLLIN, 0};
+      poll(&wait, 1, -1);
+      MessageSocket stranger(supervision::Accept(listener));
+      std::vector<Message> hello;
+      while (stranger.open() && hello.empty()) hello = stranger.Receive();
+      if (hello.empty() || hello.front().rank != 1) return;
+      if (challenged) continue;
+      stranger.Send({.type = MessageType::kChallenge,
+                     .code = supervision::kVersion,
+                     .text = supervision::Nonce()});
+    }
+  });
+  SocketPair pair = MakeSocketPair();
+  auto link = std::make_shared<HubLink>(HubLink::Options{.host = "127.0.0.1",
+                                                         .port = supervision::PortOf(listener),
+                                                         .token = "t",
+                                                         .rank = 1,
+                                                         .timeout = 500ms},
+                                        std::move(pair.supervisor));
+  SupervisorMembership rank(std::move(pair.engine), std::move(link));
+  EXPECT_THAT([&] { rank.Meet("1", kLong); },
+              ThrowsMessage<TimedOut>(HasSubstr("does not take this job's token")));
+  supervision::Connect("127.0.0.1:" + std::to_string(supervision::PortOf(listener)), kLong);
+  hub.get();
 }
 
 TEST_F(HubConnection, TheHubOfAnotherPortIsNone) {

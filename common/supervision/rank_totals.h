@@ -15,7 +15,7 @@ struct FormChoice {
   std::string group;
   std::string forms;               ///< "dense (5 buckets), dgc (3)".
   std::int64_t step_ns = 0;        ///< Median of the steps that were tried so.
-  std::int64_t dense_step_ns = 0;  ///< The same of dense ones; 0: dense was not considered.
+  std::int64_t dense_step_ns = 0;  ///< The same of dense ones; 0: it is not known.
   bool dense_was_tried = false;    ///< False: that is what the bytes of dense alone would take.
 
   bool operator==(const FormChoice&) const = default;

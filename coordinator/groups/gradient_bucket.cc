@@ -12,6 +12,25 @@
 #include "coordinator/sets/process_set.h"
 
 namespace weir {
+namespace {
+
+/// Bytes of a bucket that is compressed and goes by a route.
+double BytesBy(WireRoute route, const RouteSettings& settings, const RouteTraffic& sent) {
+  switch (route) {
+    case WireRoute::kDenseAllreduce:
+      return sent.dense;
+    case WireRoute::kSplitAllgather:
+      return sent.split;
+    case WireRoute::kPushPull:
+      return settings.dedicated_servers ? sent.dedicated : sent.push_pull;
+    case WireRoute::kSparseAllgather:
+    case WireRoute::kHostAllgather:
+      break;
+  }
+  return sent.sparse;
+}
+
+}  // namespace
 
 GradientBucket::GradientBucket(std::string name, std::uint32_t index, int priority, bool overtakes,
                                std::vector<GradientSlice> slices, const GroupStep& step,
@@ -68,13 +87,13 @@ void GradientBucket::NoteExchange(std::int64_t begin_ns, std::int64_t end_ns) {
   times_.exchange_end_ns = end_ns;
 }
 
-ByForm<double> GradientBucket::BytesByForm() const {
-  const RouteTraffic sent = weir::TrafficOf(
-      set_.size(), dense_bytes(), FrameCoder::MaxBytes(gradients_, gradients_.step().density));
+ByForm<double> GradientBucket::BytesByForm(const RouteSettings& route) const {
+  const std::size_t payload = FrameCoder::MaxBytes(gradients_, gradients_.step().density);
+  const RouteTraffic sent = TrafficOf(set_.size(), dense_bytes(), payload);
   const std::optional<DType> summable = gradients_.summable();
   const double compressed =
       summable ? sent.dense * static_cast<double>(SizeOf(*summable)) / sizeof(float)
-               : std::min(sent.sparse, sent.dense);
+               : BytesBy(ChooseWireRoute(route, set_.size(), dense_bytes(), payload), route, sent);
   return {sent.push_pull,   sent.split, compressed, Int8Route::kShareOfDense * sent.dense,
           sent.dense / 2.0, sent.dense};
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "compression/options/policy.h"
 #include "coordinator/gradients/gradient_slices.h"
 #include "coordinator/plan/step_plan.h"
 #include "coordinator/routes/routes.h"
@@ -66,8 +67,9 @@ class GradientBucket final : public Bucket {
   };
   /// To be called when the run is over.
   const RunTimes& times() const { return times_; }
-  /// Returns the bytes that this rank sends in each form, by the step's density.
-  ByForm<double> BytesByForm() const;
+  /// Returns the bytes that this rank sends in each form, at the density of this step; kCompressed
+  /// by the options' `route`.
+  ByForm<double> BytesByForm(const RouteSettings& route) const;
 
   const std::string& name() const override { return gradients_.bucket(); }
   int priority() const override { return priority_; }

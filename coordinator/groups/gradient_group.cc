@@ -1,6 +1,7 @@
 #include "coordinator/groups/gradient_group.h"
 
 #include <algorithm>
+#include <iterator>
 #include <ostream>
 
 #include "common/log.h"
@@ -163,13 +164,13 @@ GradientSlice GradientGroupImpl::MakeSlice(std::size_t p) {
 }
 
 void GradientGroupImpl::MakeBuckets() {
-  const std::size_t count = plan_.plan.buckets.size();
+  const std::size_t count = plan_.layout.buckets.size();
   if (plan_.gated()) {
     gate_ = std::make_unique<StepGate>(count, plan_.step_settings.skip_nonfinite,
                                        [this](bool pass) { OnGate(pass); });
   }
   for (std::size_t b = 0; b < count; ++b) {
-    const PlannedBucket& planned = plan_.plan.buckets[b];
+    const LaidOutBucket& planned = plan_.layout.buckets[b];
     std::vector<GradientSlice> slices;
     for (const std::uint32_t p : planned.tensors) {
       slices_[p].slice = slices.size();
@@ -193,9 +194,7 @@ void GradientGroupImpl::Register() {
   serving_.Check();
   Submission submission;
   submission.request = RegistrationRequest(spec_, plan_, coordinator_.settings());
-  if (const std::string forms = planning_.AllowedText(); !forms.empty()) {
-    submission.request.settings.emplace_back("forms that buckets may take", forms);
-  }
+  std::ranges::move(planning_.ToAgreeOn(), std::back_inserter(submission.request.settings));
   std::uint32_t slot = kNoSlot;
   const bool all_on_gpu = std::ranges::all_of(
       spec_.tensors, [](const GradientSpec& tensor) { return tensor.device.is_gpu(); });
@@ -205,7 +204,13 @@ void GradientGroupImpl::Register() {
     gpus_.assign(agreed.gpus.begin(), agreed.gpus.end());
     serving_.TakeNumbers();
   };
-  coordinator_.Wait(coordinator_.Submit(set_, std::move(submission)));
+  try {
+    coordinator_.Wait(coordinator_.Submit(set_, std::move(submission)));
+  } catch (const Mismatch&) {
+    planning_.ThrowIfUnsuited();
+    throw;
+  }
+  planning_.ThrowIfUnsuited();  // There is no other rank.
   for (const auto& bucket : buckets_) bucket->slot = slot++;
   if (gate_) gate_->slot = slot;
   if (serving_.is_served()) {
@@ -271,13 +276,14 @@ void GradientGroupImpl::LoadTogether(const char* call, const std::function<Saved
     error = std::current_exception();
   }
   try {
+    if (!error) planning_.BeforeLoading(mine.step);
     AgreeOnStep(error ? "unknown, as its state could not be loaded" : std::to_string(mine.step));
   } catch (const Error&) {
     if (!error) throw;
   }
   if (error) std::rethrow_exception(error);
   state_.Restore(mine);
-  planning_.OnLoaded();
+  planning_.OnLoaded(mine.step);
   next_step_ = mine.step;
   previous_rates_ = mine.learning_rates;
 }
@@ -304,11 +310,11 @@ void GradientGroupImpl::WarnOfDivergence(const StepReport& report) {
   coordinator_.gauges().NoteDivergence(warning);
 }
 
-void GradientGroupImpl::FollowPlan() {
+void GradientGroupImpl::FollowPlan(bool empty) {
   if (!servers_.follows_plans()) return;
   for (std::size_t p = 0; p < slices_.size(); ++p) {
     const std::size_t bucket = slices_[p].bucket->gradients().index();
-    servers_.Follow(p, planning_.FormOf(bucket), SliceAt(slices_[p]));
+    servers_.Follow(p, planning_.FormOf(bucket), empty, SliceAt(slices_[p]));
   }
 }
 

@@ -59,13 +59,11 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
   void Adopt(std::istream& one_rank) override;
 
   const std::string& name() const override { return spec_.name; }
-  void BeforeJoin() override { planning_.Settle(); }
+  void BeforeJoin() override { planning_.BeforeJoin(next_step_); }
   bool stepping() const override { return phase_ != Phase::kClosed; }
   void OnClose() override { WarnOfShortRun(); }
   void OnCalled(RequestKind kind, int rank, std::int64_t step) override;
-  void OnPlanned(std::int64_t step, const std::string& forms) override {
-    planning_.OnPlanned(step, forms);
-  }
+  void OnTold(const ToldPlan& told) override { planning_.OnTold(told); }
   std::vector<Bucket*> BeginEmptyStep() override;
   void EndEmptyStep(bool taken) override;
 
@@ -103,8 +101,8 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
     return plan_.variants[plan_.VariantOfBucket(bucket.gradients().index())];
   }
   void SetContexts(const StepInfo& info);
-  /// Makes this rank serve what the plan of the coming step says.
-  void FollowPlan();
+  /// Makes this rank serve what the plan of the coming step says (RankServers::Follow).
+  void FollowPlan(bool empty);
   /// Sets the values of the next step that all buckets share, except their contexts.
   void OpenStep(bool undoable);
   RouteFacts FactsOf(const GradientBucket& bucket) const;

@@ -27,13 +27,13 @@ void GroupServing::Check() const {
 
 void GroupServing::TakeNumbers() {
   if (is_served_)
-    first_number_ = coordinator_.network().TakeServerNumbers(plan_.plan.buckets.size());
+    first_number_ = coordinator_.network().TakeServerNumbers(plan_.layout.buckets.size());
 }
 
 const GroupServers& GroupServing::Join() {
   if (!first_number_) {
     throw InvalidArgument("the gradient group '" + spec_.name + "' has " +
-                          std::to_string(plan_.plan.buckets.size()) +
+                          std::to_string(plan_.layout.buckets.size()) +
                           " buckets, more than servers have numbers left for in this job; make "
                           "groups once and not again and again, or raise partition_bytes");
   }

@@ -55,10 +55,11 @@ std::vector<std::string> GroupState::PartitionNames() const {
   return names;
 }
 
-void GroupState::TakeUnanswered(std::span<const SavedArray> served, float factor, bool all,
+void GroupState::TakeUnanswered(std::span<const SavedArray> served, float factor,
+                                const std::function<bool(std::size_t)>& takes,
                                 SavedState& state) const {
   for (std::size_t p = 0; p < plan_.partitions.size(); ++p) {
-    if (servers_.IsServed(p) || !(all || servers_.IsOwn(p))) continue;
+    if (!takes(p)) continue;
     const std::string& name = plan_.partitions[p].name;
     for (const SavedArray& unanswered : served) {
       if (unanswered.tensor != ServedName(name)) continue;
@@ -133,8 +134,14 @@ SavedState GroupState::Read(std::span<std::istream* const> former_ranks) const {
     mine = Remap(states, Origins(mine.ranks, set_.size()), set_.network().IndexOf(rank_));
   }
   GiveServed(ServedCompressors(), served, mine);
-  // Of all files together each array is in one, and goes to one rank.
-  TakeUnanswered(served, static_cast<float>(set_.size()), /*all=*/is_own, mine);
+  // Each array goes to one rank: that which answers the partition, or else that which has read it
+  // alone, or else one that all agree on.
+  TakeUnanswered(
+      served, static_cast<float>(set_.size()),
+      [&](std::size_t p) {
+        return is_own ? servers_.answering(p) == nullptr : servers_.TakesUnanswered(p);
+      },
+      mine);
   Check(mine);
   return mine;
 }
@@ -174,7 +181,9 @@ SavedState GroupState::ReadOne(std::istream& one_rank) const {
   // Another rank may have served other partitions.
   const std::vector<SavedArray> served = TakeServed(PartitionNames(), {&state, 1});
   GiveServed(ServedCompressors(), served, state);
-  TakeUnanswered(served, 1.0f, /*all=*/true, state);  // All ranks do.
+  // All ranks do.
+  TakeUnanswered(
+      served, 1.0f, [&](std::size_t p) { return !servers_.IsServed(p); }, state);
   Check(state);
   return state;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <istream>
 #include <memory>
 #include <optional>
@@ -57,10 +58,10 @@ class GroupState {
   /// Returns the compressors of the partitions that it serves.
   std::vector<NamedCompressor> ServedCompressors() const;
   std::vector<std::string> PartitionNames() const;
-  /// Adds what former servers had not answered, where nobody serves now, to what this rank has not
-  /// sent: times `factor`, for all partitions or those that are this rank's own.
-  void TakeUnanswered(std::span<const SavedArray> served, float factor, bool all,
-                      SavedState& state) const;
+  /// Adds what former servers had not answered, times `factor`, to what this rank has not sent: of
+  /// the partitions that it `takes`.
+  void TakeUnanswered(std::span<const SavedArray> served, float factor,
+                      const std::function<bool(std::size_t)>& takes, SavedState& state) const;
   /// Returns the hosts whose first ranks keep what was not sent; null: every rank keeps its own.
   const HostGrid* SharingHosts() const;
   /// Throws InvalidArgument for states that were kept by other ranks than would keep them now.

@@ -64,7 +64,8 @@ void GradientGroupImpl::OpenStep(bool undoable) {
   for (std::size_t v = 0; v < steps_.size(); ++v) {
     steps_[v].step = next_step_;
     steps_[v].density = plan_.variants[v].schedule.Density(next_step_);
-    steps_[v].epoch = plan_.plan.epoch;
+    // Servers beside the ranks do not hear of plans.
+    steps_[v].epoch = serving_.is_served() ? 0 : planning_.epoch();
     steps_[v].codec = plan_.variants[v].codec;
     steps_[v].hosts = hosts_ ? &*hosts_ : nullptr;
     steps_[v].halves_inside_hosts = plan_.variants[v].route.halves_inside;
@@ -130,7 +131,7 @@ void GradientGroupImpl::CheckStrict(const GradientBucket& bucket, RouteKind rout
 std::vector<Bucket*> GradientGroupImpl::BeginEmptyStep() {
   // What the others' step is like; this rank knows no newer rates. It may compress for its host.
   planning_.Begin(next_step_, /*empty=*/true);
-  FollowPlan();
+  FollowPlan(/*empty=*/true);
   SetContexts({.learning_rates = previous_rates_});
   OpenStep(/*undoable=*/false);
   std::vector<Bucket*> buckets;
@@ -158,7 +159,7 @@ void GradientGroupImpl::BeginStep(const StepInfo& info) {
                           "' with undoable, but its summation servers cannot take a step back");
   }
   planning_.Begin(next_step_);
-  FollowPlan();
+  FollowPlan(/*empty=*/false);
   SetContexts(info);
   step_stream_ = info.stream;
   loss_scale_ = info.loss_scale;

@@ -98,10 +98,11 @@ HostLink NetworkProbe::Measure() {
     values.assign(n, 0.0f);
     const std::int64_t begin_ns = NowNs();
     Reduce(ReduceOp::kSum, values);
-    // What the ranks measure differs; they go on with the same number.
-    std::vector<float> seconds = {static_cast<float>(NowNs() - begin_ns) * 1e-9f};
-    Reduce(ReduceOp::kAverage, seconds);
-    const double took = seconds.front();
+    // What the ranks measure differs; they go on with the same number. Those that have joined
+    // measure nothing, and are zeros.
+    std::vector<float> seconds = {static_cast<float>(NowNs() - begin_ns) * 1e-9f, 1.0f};
+    Reduce(ReduceOp::kSum, seconds);
+    const double took = seconds.front() / seconds.back();
     const double bytes = 2.0 * (ranks - 1.0) / ranks * static_cast<double>(n * sizeof(float));
     if (size == 0) {
       link.seconds_per_message = took;

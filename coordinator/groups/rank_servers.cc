@@ -33,32 +33,39 @@ bool RankServers::IsOwn(std::size_t partition) const {
   return !dedicated_ && servers_[partition] == set_.transport().rank();
 }
 
+bool RankServers::TakesUnanswered(std::size_t partition) const {
+  if (served_[partition]) return false;
+  const auto any = static_cast<int>(partition % static_cast<std::size_t>(set_.size()));
+  return dedicated_ ? any == set_.transport().rank() : IsOwn(partition);
+}
+
 void RankServers::Place(std::size_t partition, GradientSlice& slice) {
   slice.server = servers_[partition];
   const RouteSettings& route = VariantOf(partition).route;
   const bool by_ranks = route.compressed == WireRoute::kPushPull && route.max_staleness == 0;
   served_[partition] = by_ranks && !dedicated_;
-  if (served_[partition] && IsOwn(partition)) Make(partition, slice);
+  if (!served_[partition] || !IsOwn(partition)) return;
+  Make(partition);
+  slice.answering = answering_[partition].get();
 }
 
-void RankServers::Follow(std::size_t partition, BucketForm form, GradientSlice& slice) {
+void RankServers::Follow(std::size_t partition, BucketForm form, bool empty, GradientSlice& slice) {
   if (!MayBeServed(VariantOf(partition))) return;
-  const bool serves = form == BucketForm::kServed;
-  if (serves == served_[partition]) return;
-  if (IsOwn(partition) && serves) Make(partition, slice);
-  if (IsOwn(partition) && !serves) {
+  served_[partition] = form == BucketForm::kServed;
+  if (!IsOwn(partition)) return;
+  std::unique_ptr<Compressor>& answering = answering_[partition];
+  if (served_[partition] && !answering) Make(partition);
+  if (!served_[partition] && answering && !empty) {
     HandBack(partition);
-    answering_[partition].reset();
-    slice.answering = nullptr;
+    answering.reset();
   }
-  served_[partition] = serves;
+  slice.answering = served_[partition] ? answering.get() : nullptr;
 }
 
-void RankServers::Make(std::size_t partition, GradientSlice& slice) {
+void RankServers::Make(std::size_t partition) {
   const Partition& of = plan_.partitions[partition];
   answering_[partition] = MakeCompressor(
       AnswerOptions(ResolveAuto(VariantOf(partition).given, false)), {of.name, of.shape});
-  slice.answering = answering_[partition].get();
 }
 
 void RankServers::HandBack(std::size_t partition) {

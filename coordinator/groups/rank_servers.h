@@ -19,22 +19,27 @@ class RankServers {
   /// Keeps its arguments, which must outlive it. `dedicated`: so many servers are no ranks.
   RankServers(const GroupPlan& plan, const ProcessSet& set, int dedicated);
 
-  /// True if this rank is the partition's server, if it has one.
-  bool IsOwn(std::size_t partition) const;
   /// True if some rank has answers of its own to the partition.
   bool IsServed(std::size_t partition) const { return served_[partition]; }
+  /// True on one rank, which takes what former servers have not answered: nobody serves now.
+  bool TakesUnanswered(std::size_t partition) const;
   /// Sets the slice's server, and its answers if this rank has them.
   void Place(std::size_t partition, GradientSlice& slice);
   /// True if plans may say that a rank serves: Follow has something to do.
   bool follows_plans() const { return follows_plans_; }
   /// Follows the plan of the coming step. What this rank has not answered yet when it serves no
-  /// more becomes part of what it has not sent itself: the mean gets all of it.
-  void Follow(std::size_t partition, BucketForm form, GradientSlice& slice);
-  /// Returns the partition's answering compressor; null: another rank answers, or none.
+  /// more becomes part of what it has not sent itself: the mean gets all of it. That takes time,
+  /// which nobody has in an `empty` step, taken by the network's thread: the next other one does
+  /// it.
+  void Follow(std::size_t partition, BucketForm form, bool empty, GradientSlice& slice);
+  /// Returns the compressor with which this rank answers, or which it still has to hand back; null:
+  /// another rank answers, or none.
   Compressor* answering(std::size_t partition) const { return answering_[partition].get(); }
 
  private:
-  void Make(std::size_t partition, GradientSlice& slice);
+  /// True if this rank is the partition's server, if it has one.
+  bool IsOwn(std::size_t partition) const;
+  void Make(std::size_t partition);
   void HandBack(std::size_t partition);
   const Variant& VariantOf(std::size_t partition) const {
     return plan_.variants[plan_.partitions[partition].variant];

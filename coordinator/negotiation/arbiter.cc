@@ -132,10 +132,11 @@ void Arbiter::CallOthers(int rank, const Request& request) {
 }
 
 void Arbiter::Announce(int rank, const Request& request) {
+  const std::int64_t measures = SettingOf(request, Request::kMeasures).has_value() ? 1 : 0;
   responses_.push_back({.kind = Response::Kind::kPlanned,
                         .name = request.name,
                         .slot = kNoSlot,
-                        .rows = {StepOf(rank, request)},
+                        .rows = {StepOf(rank, request), measures},
                         .text = SettingOf(request, Request::kForms).value_or(""),
                         .ranks = {rank}});
 }

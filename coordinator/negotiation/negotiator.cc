@@ -173,8 +173,8 @@ void Negotiator::FinishBroadcast() {
     }
     if (response.kind == Response::Kind::kPlanned) {
       asked_slots_.erase(response.name);
-      if (response.rows.size() == 1 && response.ranks.size() == 1) continue;
-      throw Corrupt(root + " did not say from which step a plan holds",
+      if (response.rows.size() == 2 && response.ranks.size() == 1) continue;
+      throw Corrupt(root + " did not say from which step a plan holds, and what comes after it",
                     {response.name, {transport_.JobRank(0)}, "negotiate"});
     }
     if (response.kind == Response::Kind::kAllJoined) {

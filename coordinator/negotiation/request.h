@@ -63,8 +63,9 @@ struct Request {
   static constexpr char kNextStep[] = "next step";
   /// The setting of requests about a step (StepRequestName).
   static constexpr char kStep[] = "step";
-  /// The other setting of a kPlan.
+  /// The other settings of a kPlan (ToldPlan).
   static constexpr char kForms[] = "forms";
+  static constexpr char kMeasures[] = "measures";
   /// All other values that must agree, as text.
   std::vector<std::pair<std::string, std::string>> settings;
   /// Number of consecutive slots that this name wants: 1, or the buckets and gates of a

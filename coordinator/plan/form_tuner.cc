@@ -25,6 +25,7 @@ constexpr double kWorthTrying = 0.97;    // Part of the best that must be in rea
 constexpr std::size_t kWatched = 20;     // Steps that must differ from what was expected.
 constexpr double kOff = 0.15;
 constexpr double kNetworkOff = 0.3;  // The network's share is noisier.
+constexpr double kManyTimes = 2.0;
 constexpr std::size_t kPatience = 40;
 constexpr std::size_t kMostPatience = 5000;
 
@@ -44,6 +45,10 @@ double NetworkSecondsOf(const StepObservation& step) {
 
 bool IsOff(double now, double expected, double most) {
   return std::abs(now - expected) > most * expected;
+}
+
+bool IsManyTimes(double now, double expected) {
+  return now > kManyTimes * expected || expected > kManyTimes * now;
 }
 
 void Push(std::deque<double>& values, double value) {
@@ -74,7 +79,7 @@ void FormTuner::BeginSearch() {
   round_ = 0;
   skipped_.clear();
   for (const Tried& one : tried_) {
-    if (one.was_slow) skipped_.push_back(one.plan);
+    if (one.why_not == WhyNotTried::kSeenBefore) skipped_.push_back(one.plan);
   }
   tried_.clear();
   Consider(wanted_);
@@ -144,15 +149,22 @@ std::size_t FormTuner::CountTries() const {
       std::ranges::count_if(tried_, [](const Tried& one) { return !one.seconds.empty(); }));
 }
 
-bool FormTuner::IsHopeless(Tried& tried) const {
-  if (tried.hopeless || !tried.seconds.empty()) return tried.hopeless;
-  const bool takes_long_to_send = kDoubt * times_.NetworkSecondsOf(tried.plan) > kGivenUp * best();
+void FormTuner::Judge(Tried& tried) const {
+  if (tried.hopeless || !tried.seconds.empty()) return;
+  tried.why_not.reset();
   // What an earlier search has seen need not be tried again to be known as slower, but for every
   // second search: the machine may have been busy.
   const auto step = times_.Predict(tried.plan);
   const bool skipped = std::ranges::find(skipped_, tried.plan) != skipped_.end();
-  tried.was_slow = !takes_long_to_send && !skipped && step && kDoubt * *step > best();
-  return tried.hopeless = takes_long_to_send || tried.was_slow;
+  if (kDoubt * times_.NetworkSecondsOf(tried.plan) > kGivenUp * best()) {
+    tried.why_not = WhyNotTried::kBytes;
+  } else if (!skipped && step && kDoubt * *step > best()) {
+    tried.why_not = WhyNotTried::kSeenBefore;
+  }
+  tried.hopeless = tried.why_not.has_value();
+  if (round_ == 0 && CountTries() >= effort_.most_tries && !tried.hopeless) {
+    tried.why_not = WhyNotTried::kEnoughTried;  // Of this round.
+  }
 }
 
 // Divided, or by way of servers, the same payloads travel in another way, and each rank merges a
@@ -168,8 +180,8 @@ bool FormTuner::MayGainByRoute() const {
 void FormTuner::Advance() {
   for (++trying_; trying_ < tried_.size(); ++trying_) {
     Tried& next = tried_[trying_];
-    if (IsHopeless(next) || next.seconds.size() >= StepsWanted()) continue;
-    if (round_ == 0 && CountTries() >= effort_.most_tries) continue;
+    Judge(next);
+    if (next.hopeless || next.why_not || next.seconds.size() >= StepsWanted()) continue;
     fresh_ = next.plan != wanted_;
     wanted_ = next.plan;
     return;
@@ -258,6 +270,15 @@ double FormTuner::ExactnessOf(const StepPlan& plan) const {
   return sum;
 }
 
+void FormTuner::EndSearch() {
+  if (settled_) return;
+  wants_network_ = false;
+  if (CountTries() > 0) return Settle();
+  wanted_ = before_;
+  settled_ = true;
+  since_ = 0;
+}
+
 void FormTuner::Settle() {
   const double most = kAsGood * best();
   const Tried* chosen = nullptr;
@@ -297,14 +318,15 @@ void FormTuner::Watch(const StepObservation& step) {
     expected_network_ = network;
     expected_bytes_ = bytes;
   }
-  if (since_ < patience_) return;
-  const bool other_network = IsOff(network, expected_network_, kNetworkOff) &&
-                             std::max(network, expected_network_) > kOff * expected_;
-  const bool other_is_better = seconds > (1.0 + kOff) * second_;
-  if (IsOff(seconds, expected_, kOff) || other_is_better || other_network ||
-      IsOff(bytes, expected_bytes_, 0.5)) {
-    BeginSearch();
-  }
+  if (since_ < kPatience) return;
+  const bool network_counts = std::max(network, expected_network_) > kOff * expected_;
+  const bool other_link = network_counts && IsManyTimes(network, expected_network_);
+  const bool differs = IsOff(seconds, expected_, kOff) || seconds > (1.0 + kOff) * second_ ||
+                       (network_counts && IsOff(network, expected_network_, kNetworkOff)) ||
+                       IsOff(bytes, expected_bytes_, 0.5);
+  // Searches that changed nothing make the next one wait, but not for ever once the link is
+  // another.
+  if (other_link || (differs && since_ >= patience_)) BeginSearch();
 }
 
 }  // namespace weir

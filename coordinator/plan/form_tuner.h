@@ -37,16 +37,21 @@ class FormTuner {
   /// True while a search waits for the network's measurement.
   bool wants_network() const { return wants_network_; }
   void SetNetwork(const HostLink& network);
+  /// Ends a search, by what it has seen.
+  void EndSearch();
   /// Notes a step. Those of a plan that is not wanted any more count for nothing but FormTimes.
   void Observe(const StepObservation& step);
 
+  /// Why a plan was not tried: its bytes alone would take too long; an earlier search has seen it
+  /// take too long; others were tried, as many as are to be.
+  enum class WhyNotTried { kBytes, kSeenBefore, kEnoughTried };
   /// A plan that was considered.
   struct Tried {
     StepPlan plan;
     std::vector<double> seconds;    ///< Of the steps taken; empty: it was not worth a try.
     std::vector<PassTimes> passes;  ///< Of the same steps.
-    bool hopeless = false;
-    bool was_slow = false;  ///< Not tried again, by what earlier searches saw.
+    bool hopeless = false;          ///< It was given up, or not begun.
+    std::optional<WhyNotTried> why_not;
 
     double median() const;
   };
@@ -68,7 +73,8 @@ class FormTuner {
   /// Returns the steps of each plan that is tried, by the end of this round.
   std::size_t StepsWanted() const;
   std::size_t CountTries() const;
-  bool IsHopeless(Tried& tried) const;
+  /// Notes whether the plan is worth a try.
+  void Judge(Tried& tried) const;
   bool MayGainByRoute() const;
   void EndRound();
   void Settle();

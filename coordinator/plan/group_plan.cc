@@ -209,7 +209,7 @@ Variant::Variant(const CompressionOptions& given_options, bool autotune)
 }
 
 std::string GroupPlan::NameOfBucket(std::size_t bucket) const {
-  const std::vector<std::uint32_t>& tensors = plan.buckets[bucket].tensors;
+  const std::vector<std::uint32_t>& tensors = layout.buckets[bucket].tensors;
   const std::string& first = partitions[tensors.front()].name;
   return tensors.size() == 1 ? first : first + "+" + std::to_string(tensors.size() - 1);
 }
@@ -255,7 +255,7 @@ std::size_t ParameterGroups(const GradientGroupSpec& spec) {
 }
 
 std::uint32_t GroupPlan::slots() const {
-  return static_cast<std::uint32_t>(plan.buckets.size()) + (gated() ? 2 : 0);
+  return static_cast<std::uint32_t>(layout.buckets.size()) + (gated() ? 2 : 0);
 }
 
 GroupPlan MakeGroupPlan(const GradientGroupSpec& spec, const Settings& settings) {
@@ -269,14 +269,15 @@ GroupPlan MakeGroupPlan(const GradientGroupSpec& spec, const Settings& settings)
   plan.sparsest = SparsestVariant(plan);
   plan.warnings = WarningsOf(spec, options, plan, settings.strict);
   CheckGroupReduction(spec, plan);
-  std::vector<PlanTensor> tensors;
+  std::vector<LayoutTensor> tensors;
   CheckPartitionNames(spec, plan);
   for (const Partition& partition : plan.partitions) {
     tensors.push_back({static_cast<std::int64_t>(partition.elements * sizeof(float)),
                        spec.tensors[partition.tensor].priority, partition.variant,
                        SelectsByBucket(plan.variants[partition.variant].options)});
   }
-  plan.plan = MakePlan(tensors, {static_cast<std::int64_t>(settings.fusion_threshold_bytes)});
+  plan.layout =
+      LayOutBuckets(tensors, {static_cast<std::int64_t>(settings.fusion_threshold_bytes)});
   return plan;
 }
 

@@ -10,7 +10,7 @@
 #include "compression/options/registry.h"
 #include "compression/options/standard_options.h"
 #include "coordinator/negotiation/request.h"
-#include "coordinator/plan/planner.h"
+#include "coordinator/plan/bucket_layout.h"
 #include "coordinator/plan/step_plan.h"
 #include "weir/gradient_group.h"
 #include "weir/settings.h"
@@ -51,12 +51,12 @@ struct GroupPlan {
   std::vector<Partition> partitions;                     ///< In the order of the tensors.
   std::vector<std::size_t> first_partition;              ///< By tensor; at the end, their number.
   std::vector<std::unique_ptr<Compressor>> compressors;  ///< By partition.
-  Plan plan;                                             ///< Buckets of partitions.
+  BucketLayout layout;                                   ///< Of partitions.
   std::size_t sparsest = 0;           ///< The variant of a partition whose density ends lowest.
   std::vector<std::string> warnings;  ///< About the options, for one rank to write.
 
   std::size_t VariantOfBucket(std::size_t bucket) const {
-    return partitions[plan.buckets[bucket].tensors.front()].variant;
+    return partitions[layout.buckets[bucket].tensors.front()].variant;
   }
   /// Suffix to the group's name.
   std::string NameOfBucket(std::size_t bucket) const;

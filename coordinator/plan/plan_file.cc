@@ -1,5 +1,6 @@
 #include "coordinator/plan/plan_file.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -49,8 +50,10 @@ PlanFile::PlanFile(std::string path) : path_(std::move(path)) {
 std::vector<PlannedForms> PlanFile::PinnedOf(const std::string& group, int ranks) const {
   const auto found = pinned_.find(group);
   if (found == pinned_.end() || found->second.empty()) return {};
-  const PlannedForms& last = found->second.back();
-  const bool holds = last.settled && (last.ranks == 0 || last.ranks == ranks);
+  const bool for_as_many = std::ranges::all_of(found->second, [ranks](const PlannedForms& plan) {
+    return plan.ranks == 0 || plan.ranks == ranks;
+  });
+  const bool holds = for_as_many && found->second.back().settled;
   return holds ? found->second : std::vector<PlannedForms>();
 }
 
@@ -58,8 +61,10 @@ void PlanFile::Add(const std::string& group, const PlannedForms& plan) {
   if (empty()) return;
   const std::lock_guard lock(mutex_);
   std::vector<PlannedForms>& plans = all_[group];
-  // A resumed training plans steps again.
-  std::erase_if(plans, [&](const PlannedForms& old) { return old.from_step >= plan.from_step; });
+  // A resumed training plans steps again, perhaps on another number of ranks.
+  std::erase_if(plans, [&](const PlannedForms& old) {
+    return old.from_step >= plan.from_step || old.ranks != plan.ranks;
+  });
   plans.push_back(plan);
   Write();
 }

@@ -17,9 +17,9 @@ struct PlannedForms {
 };
 
 /// The file of a job's plans (WEIR_PLAN_FILENAME), which rank 0 reads and writes. A group that it
-/// knows when the job starts keeps to its plans, if the last one was settled and for as many ranks;
-/// of others the plans are written down. JSON: by group, objects with the members of PlannedForms.
-/// Thread-safe.
+/// knows when the job starts keeps to its plans, if the last one was settled and all are for as
+/// many ranks; of others the plans are written down, in the place of those for other numbers of
+/// ranks. JSON: by group, objects with the members of PlannedForms. Thread-safe.
 class PlanFile {
  public:
   /// Reads the file, if there is one. An empty path: nothing is read or written. Throws

@@ -28,6 +28,13 @@ std::string_view Name(BucketForm form);
 /// A step's plan: the form of each bucket of a group.
 using StepPlan = std::vector<BucketForm>;
 
+/// A plan as the rank that made it tells it to all.
+struct ToldPlan {
+  std::int64_t from_step = 0;
+  std::string forms;      ///< FormsText.
+  bool measures = false;  ///< All ranks measure the network after that step.
+};
+
 /// Writes a letter for each bucket: p, s, c, i, h or d.
 std::string FormsText(const StepPlan& plan);
 /// Reads it. Throws InvalidArgument for other letters, or another number of them.

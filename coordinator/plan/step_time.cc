@@ -35,7 +35,7 @@ double BytesOfRank(WireRoute route, int ranks, const ExchangeBytes& bytes) {
 
 }  // namespace
 
-double BytesSent(WireRoute route, const RankPlaces& places, const ExchangeBytes& bytes) {
+double BytesSent(WireRoute route, const EqualHosts& places, const ExchangeBytes& bytes) {
   if (places.hosts == 1) return 0.0;
   if (route == WireRoute::kHostAllgather) {
     return (places.hosts - 1) * static_cast<double>(bytes.payload);
@@ -45,7 +45,7 @@ double BytesSent(WireRoute route, const RankPlaces& places, const ExchangeBytes&
   return places.ranks_per_host * BytesOfRank(route, places.ranks(), bytes) * elsewhere / others;
 }
 
-double ExchangeSeconds(WireRoute route, const RankPlaces& places, const HostLink& link,
+double ExchangeSeconds(WireRoute route, const EqualHosts& places, const HostLink& link,
                        const ExchangeBytes& bytes) {
   if (places.hosts == 1) return 0.0;
   const bool drifts = route == WireRoute::kDenseAllreduce && places.hosts > 2;

@@ -17,7 +17,7 @@ struct HostLink {
 };
 
 /// Ranks, and the hosts that they share equally.
-struct RankPlaces {
+struct EqualHosts {
   int hosts = 1;
   int ranks_per_host = 1;
 
@@ -32,12 +32,12 @@ struct ExchangeBytes {
 
 /// Returns the bytes that leave a host in an exchange. A host's ranks reach each other without its
 /// link.
-double BytesSent(WireRoute route, const RankPlaces& places, const ExchangeBytes& bytes);
+double BytesSent(WireRoute route, const EqualHosts& places, const ExchangeBytes& bytes);
 
 /// Returns how long an exchange lasts on an idle network, from the last rank's start. Weir's
 /// collectives send directly to every rank (docs/explanation/dense-allreduce.md). All messages of a
 /// phase leave side by side, so a gather has the latency of one message, a reduction that of two.
-double ExchangeSeconds(WireRoute route, const RankPlaces& places, const HostLink& link,
+double ExchangeSeconds(WireRoute route, const EqualHosts& places, const HostLink& link,
                        const ExchangeBytes& bytes);
 
 /// One bucket in a step.

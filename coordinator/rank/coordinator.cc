@@ -55,12 +55,15 @@ Coordinator::Coordinator(const Settings& settings, RankEnvironment environment)
   set_changes_ = std::make_unique<SetChanges>(
       rank(), ending_, process_sets(),
       [this](Submission change) { Wait(Submit(process_sets().global(), std::move(change))); });
-  if (settings_.pipeline == PipelineMode::kProcess) StartCompressionProcess();
+  OpenOutside();
 }
 
-void Coordinator::StartCompressionProcess() {
+void Coordinator::OpenOutside() {
   try {
-    compression_process_ = std::make_unique<CompressionProcess>(pool_.threads());
+    plan_file_ = std::make_unique<PlanFile>(rank() == 0 ? settings_.plan_filename : "");
+    if (settings_.pipeline == PipelineMode::kProcess) {
+      compression_process_ = std::make_unique<CompressionProcess>(pool_.threads());
+    }
   } catch (...) {
     Fail(std::current_exception());  // The others are to hear why.
     Shutdown();

@@ -74,7 +74,7 @@ class Coordinator {
   ProcessSets& process_sets() { return network_->sets(); }
   SetChanges& set_changes() { return *set_changes_; }
   BucketNames& names() { return *environment_.names; }
-  PlanFile& plan_file() { return plan_file_; }
+  PlanFile& plan_file() { return *plan_file_; }
   AutotuneLog& autotune_log() { return autotune_log_; }
   /// Returns the state of the engine: whether it has ended, and why.
   Ending& ending() { return ending_; }
@@ -117,7 +117,8 @@ class Coordinator {
   void Shutdown();
 
  private:
-  void StartCompressionProcess();
+  /// Opens what lies outside the engine: files, and the compression process.
+  void OpenOutside();
   /// Deadline of a wait: a setting, and the time of the last progress, from which it counts (a time
   /// of NowNs; empty: it counts from the beginning).
   struct Patience {
@@ -147,7 +148,7 @@ class Coordinator {
   std::unique_ptr<CompressionProcess> compression_process_;
   Gpus gpus_{settings_.gpu_library, [this] { waiter_.Wake(); }};
   GpuOffers gpu_offers_{settings_};
-  PlanFile plan_file_{settings_.plan_filename};
+  std::unique_ptr<PlanFile> plan_file_;
   AutotuneLog autotune_log_{settings_};
   std::unique_ptr<Pipeline> pipeline_;
   std::atomic<bool> marks_cycles_ = false;

@@ -32,16 +32,15 @@ ServedBucket::Partition MakePartition(const GroupPlan& plan, const GradientGroup
 
 std::unique_ptr<ServedBucket> MakeBucket(const GroupPlan& plan, const GradientGroupSpec& spec,
                                          std::size_t b, const ServerPlace& place) {
-  const PlannedBucket& planned = plan.plan.buckets[b];
+  const LaidOutBucket& planned = plan.layout.buckets[b];
   const Variant& variant = plan.variants[plan.VariantOfBucket(b)];
-  ServedBucket::Description bucket{.name = spec.name + "/" + plan.NameOfBucket(b),
-                                   .identity = {.epoch = plan.plan.epoch,
-                                                .bucket = static_cast<std::uint32_t>(b),
-                                                .codec = variant.codec},
-                                   .schedule = variant.schedule,
-                                   .parameter_groups = ParameterGroups(spec),
-                                   .workers = place.workers,
-                                   .partitions = {}};
+  ServedBucket::Description bucket{
+      .name = spec.name + "/" + plan.NameOfBucket(b),
+      .identity = {.bucket = static_cast<std::uint32_t>(b), .codec = variant.codec},
+      .schedule = variant.schedule,
+      .parameter_groups = ParameterGroups(spec),
+      .workers = place.workers,
+      .partitions = {}};
   for (const std::uint32_t p : planned.tensors) {
     bucket.identity.elements += plan.partitions[p].elements;
     if (ServerOf(p, place.servers) != place.server) continue;
@@ -63,7 +62,7 @@ ServedGroup MakeServedGroup(const GroupDescription& description, const ServerPla
   settings.fusion_threshold_bytes = description.fusion_threshold_bytes;
   try {
     const GroupPlan plan = MakeGroupPlan(description.spec, settings);
-    for (std::size_t b = 0; b < plan.plan.buckets.size(); ++b) {
+    for (std::size_t b = 0; b < plan.layout.buckets.size(); ++b) {
       const bool served =
           plan.variants[plan.VariantOfBucket(b)].route.compressed == WireRoute::kPushPull;
       group.buckets.push_back(served ? MakeBucket(plan, description.spec, b, place) : nullptr);

@@ -121,12 +121,11 @@ void Joining::OnCalled(const std::string& request_name, int rank, std::int64_t s
   }
 }
 
-void Joining::OnPlanned(const std::string& request_name, std::int64_t step,
-                        const std::string& forms) {
+void Joining::OnTold(const std::string& request_name, const ToldPlan& told) {
   std::lock_guard lock(mutex_);
   for (JoinableGroup* group : groups_) {
     if (StepRequestName(RequestKind::kPlan, group->name()) == request_name) {
-      group->OnPlanned(step, forms);
+      group->OnTold(told);
     }
   }
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "coordinator/negotiation/request.h"
+#include "coordinator/plan/step_plan.h"
 #include "coordinator/work/bucket.h"
 #include "coordinator/work/handle_table.h"
 #include "coordinator/work/live_runs.h"
@@ -35,7 +36,7 @@ class JoinableGroup {
   virtual void OnCalled(RequestKind kind, int rank, std::int64_t step) = 0;
   /// Called when the set's first rank has planned how buckets travel from a step on. All ranks hear
   /// of it before any bucket of the step before is agreed on. Network thread, also in steps.
-  virtual void OnPlanned(std::int64_t step, const std::string& forms) = 0;
+  virtual void OnTold(const ToldPlan& told) = 0;
 
   // Members for the network thread, while the program is in Join.
 
@@ -74,7 +75,7 @@ class Joining {
   bool OnDone(Bucket* bucket);
   /// Tells the group that the request is about that a rank has asked it.
   void OnCalled(const std::string& request_name, int rank, std::int64_t step);
-  void OnPlanned(const std::string& request_name, std::int64_t step, const std::string& forms);
+  void OnTold(const std::string& request_name, const ToldPlan& told);
   /// Tells every group that is left that the job ends in good order.
   void Close();
 

@@ -111,7 +111,9 @@ void ProcessSet::OnRound() {
     if (response.kind == Response::Kind::kCalled) {
       joining_->OnCalled(response.name, response.ranks.front(), response.rows.front());
     } else if (response.kind == Response::Kind::kPlanned) {
-      joining_->OnPlanned(response.name, response.rows.front(), response.text);
+      joining_->OnTold(response.name, {.from_step = response.rows.front(),
+                                       .forms = response.text,
+                                       .measures = response.rows.back() != 0});
     }
   }
   for (const std::uint32_t slot : outcome.ready) {

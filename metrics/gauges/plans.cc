@@ -26,6 +26,18 @@ const char* Name(PlanExplanation::By by) {
   return "measurement";
 }
 
+const char* Name(PlanExplanation::WhyNot why) {
+  switch (why) {
+    case PlanExplanation::WhyNot::kBytes:
+      return "bytes";
+    case PlanExplanation::WhyNot::kSeenBefore:
+      return "seen_before";
+    case PlanExplanation::WhyNot::kEnoughTried:
+      break;
+  }
+  return "enough_tried";
+}
+
 Json OrNull(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
 
 Json BucketsOf(const PlanExplanation& plan) {
@@ -47,19 +59,27 @@ Json ConsideredOf(const PlanExplanation& plan) {
                           {"bytes_seconds", OrNull(one.bytes_seconds)},
                           {"predicted_seconds", OrNull(one.predicted_seconds)},
                           {"measured_seconds", OrNull(one.measured_seconds)},
+                          {"not_tried", one.not_tried ? Json(Name(*one.not_tried)) : Json()},
                           {"steps", one.steps}});
   }
   return considered;
 }
 
-std::string LineOf(const PlanExplanation::Considered& one) {
-  if (!one.measured_seconds && one.was_slow && one.predicted_seconds) {
-    return fmt::format("{}: not tried, as its step would take about {}, by what was seen before",
-                       one.what, SecondsText(*one.predicted_seconds));
+std::string WhyNotText(const PlanExplanation::Considered& one) {
+  using WhyNot = PlanExplanation::WhyNot;
+  if (one.not_tried == WhyNot::kBytes && one.bytes_seconds) {
+    return ", as its bytes alone would take about " + SecondsText(*one.bytes_seconds);
   }
+  if (one.not_tried == WhyNot::kSeenBefore && one.predicted_seconds) {
+    return fmt::format(", as its step would take about {}, by what was seen before",
+                       SecondsText(*one.predicted_seconds));
+  }
+  return one.not_tried == WhyNot::kEnoughTried ? ", as enough others were" : "";
+}
+
+std::string LineOf(const PlanExplanation::Considered& one) {
   if (!one.measured_seconds) {
-    return fmt::format("{}: not tried, as its bytes alone would take about {}", one.what,
-                       SecondsText(one.bytes_seconds.value_or(0.0)));
+    return fmt::format("{}: not tried{}", one.what, WhyNotText(one));
   }
   return fmt::format("{}: {} a step (median of {}){}", one.what, SecondsText(*one.measured_seconds),
                      one.steps, one.chosen ? ", chosen" : "");
@@ -104,11 +124,12 @@ std::int64_t Nanoseconds(double seconds) { return static_cast<std::int64_t>(seco
 FormChoice ChoiceOf(const PlanExplanation& plan) {
   FormChoice choice{.group = plan.group.substr(0, kMostNameBytes), .forms = plan.what};
   for (const PlanExplanation::Considered& one : plan.considered) {
-    const double seconds = one.measured_seconds.value_or(one.bytes_seconds.value_or(0.0));
-    if (one.chosen) choice.step_ns = Nanoseconds(seconds);
+    if (one.chosen) choice.step_ns = Nanoseconds(one.measured_seconds.value_or(0.0));
     if (one.what != "dense") continue;
-    choice.dense_step_ns = Nanoseconds(seconds);
     choice.dense_was_tried = one.measured_seconds.has_value();
+    const bool by_bytes = one.not_tried == PlanExplanation::WhyNot::kBytes;
+    const auto& seconds = by_bytes ? one.bytes_seconds : one.measured_seconds;
+    choice.dense_step_ns = Nanoseconds(seconds.value_or(0.0));
   }
   return choice;
 }

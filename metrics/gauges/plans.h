@@ -29,6 +29,9 @@ struct PlanExplanation {
     std::string form;
     std::vector<Work> work{};  ///< By allowed form; empty where there is nothing to choose.
   };
+  /// Why a plan was not tried: its bytes alone would take too long; its steps would, by what an
+  /// earlier search has seen; enough others were tried.
+  enum class WhyNot : std::uint8_t { kBytes, kSeenBefore, kEnoughTried };
   /// A plan that was considered.
   struct Considered {
     std::string what;
@@ -36,7 +39,7 @@ struct PlanExplanation {
     std::optional<double> bytes_seconds{};      ///< Of its bytes on the measured network.
     std::optional<double> predicted_seconds{};  ///< Of a step, from what its parts take.
     std::optional<double> measured_seconds{};   ///< Median of its steps; empty: not tried.
-    bool was_slow = false;                      ///< Not tried, by what was seen of it before.
+    std::optional<WhyNot> not_tried{};          ///< Set if it was not.
     std::size_t steps = 0;                      ///< So many were measured.
   };
 

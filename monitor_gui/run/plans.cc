@@ -28,6 +28,7 @@ GroupPlan::Considered ConsideredOf(const QJsonObject& of) {
           .bytes_seconds = Known(of["bytes_seconds"]),
           .predicted_seconds = Known(of["predicted_seconds"]),
           .measured_seconds = Known(of["measured_seconds"]),
+          .not_tried = of["not_tried"].toString(),
           .steps = of["steps"].toInt()};
 }
 
@@ -58,6 +59,14 @@ PlanChange ChangeOf(const GroupPlan& plan, const GroupPlan* before) {
     change.what = QObject::tr("%1 → %2").arg(before->what, plan.what);
   }
   return change;
+}
+
+QString WhyNotTried(const GroupPlan::Considered& one) {
+  if (one.not_tried == "bytes") return QObject::tr("not tried: its bytes alone take too long");
+  if (one.not_tried == "seen_before")
+    return QObject::tr("not tried: an earlier search saw it slow");
+  if (one.not_tried == "enough_tried") return QObject::tr("not tried: enough others were");
+  return QObject::tr("not tried");
 }
 
 }  // namespace
@@ -100,7 +109,7 @@ QString GroupPlan::Sentence() const {
 
 QString GroupPlan::OutcomeOf(const Considered& one) const {
   if (one.chosen) return QObject::tr("chosen");
-  if (!one.measured_seconds) return QObject::tr("not tried: its bytes alone take too long");
+  if (!one.measured_seconds) return WhyNotTried(one);
   const auto chosen = std::ranges::find(considered, true, &Considered::chosen);
   if (chosen == considered.end() || chosen->measured_seconds.value_or(0) <= 0) return {};
   const int percent = qRound(100 * (*one.measured_seconds / *chosen->measured_seconds - 1));

@@ -40,6 +40,7 @@ struct GroupPlan {
     std::optional<double> bytes_seconds{};
     std::optional<double> predicted_seconds{};
     std::optional<double> measured_seconds{};  ///< Nothing: it was not tried.
+    QString not_tried{};                       ///< Why, as the run log has it.
     int steps = 0;
   };
 

@@ -147,6 +147,7 @@ QJsonObject Considered(const QString& what, double measured_seconds, bool chosen
           {"bytes_seconds", 0.01},
           {"predicted_seconds", tried ? QJsonValue(measured_seconds) : QJsonValue()},
           {"measured_seconds", tried ? QJsonValue(measured_seconds) : QJsonValue()},
+          {"not_tried", tried ? QJsonValue() : QJsonValue("bytes")},
           {"steps", tried ? 9 : 0}};
 }
 

@@ -11,7 +11,7 @@ import tempfile
 import unittest
 
 from weir import simulate
-from weir._simulation import link
+from weir._simulation import link, routes
 from weir._simulation.predictions import FRAMED
 from weir._simulation.recorded import Bucket
 from weir.simulate import Network, Run
@@ -52,6 +52,26 @@ class Predictions(unittest.TestCase):
             steps = [simulate.predict(recorded, text, cost, Network(4, 1, rate, 1e-4)).step
                      for rate in (1e6, 1e7, 1e8, 1e9, 1e10)]
             self.assertEqual(steps, sorted(steps, reverse=True), text)
+
+    def test_what_a_plan_sends_as_fp16_or_int8_is_no_more_than_that(self):
+        for route, share in (("drain_fp16", 0.5), ("drain_int8", 0.25)):
+            payload = int(4e6 * share)
+            found = self.predict(run(bucket(0.0, (1000, 1000), route=route, payload=payload)), hosts=4)
+            self.assertAlmostEqual(found.sent, 1.5 * payload, delta=1)
+
+    def test_parts_are_counted_once(self):
+        for route in ("drain_int8", "push_pull", "split"):
+            recorded = 3 * 250  # To each of three others a quarter of 1,000 bytes.
+            self.assertEqual(routes.payload_of(route, recorded, 4), 1000)
+            self.assertEqual(routes.sent(route, 4000, recorded, 4, 1), recorded)
+            self.assertEqual(routes.sent(route, 4000, recorded, 2, 2), 2 * 2 * 250)  # Two of them are elsewhere.
+            self.assertEqual(routes.sent(route, 4000, recorded, 1, 4), 0)
+        self.assertEqual(routes.payload_of("gather", 1000, 4), 1000)
+        self.assertEqual(routes.sent("gather", 4000, 1000, 4, 1), 3000)
+
+    def test_an_unknown_route_is_named(self):
+        with self.assertRaisesRegex(ValueError, "does not predict the route 'servers'"):
+            routes.exchanged("servers", 100, 10)
 
     def test_the_run_s_own_frames_go_to_every_rank(self):
         gathered = run(bucket(0.0, (1000, 1000), decode=0.002, route="gather", payload=5000))

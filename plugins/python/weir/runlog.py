@@ -163,7 +163,7 @@ class RunLog:
         """All plans that the rank has made, in order: {"time_ns", "group", "from_step", "by" ("options",
         "file" or "measurement"), "settled" (False: it is only tried), "what", "why",
         "network_bytes_per_second", "network_seconds_per_message", "kappa", "considered": [{"what", "chosen", "bytes_seconds", "predicted_seconds",
-        "measured_seconds", "steps"}], "buckets": [{"name", "form", "work_seconds": {form: seconds}}]}. None
+        "measured_seconds", "not_tried", "steps"}], "buckets": [{"name", "form", "work_seconds": {form: seconds}}]}. None
         stands for what is not known. Rank 0 plans for all ranks; another one for a process set of which
         it is the first."""
         return self._plans.get(rank, [])

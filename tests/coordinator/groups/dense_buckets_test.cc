@@ -18,7 +18,7 @@ struct Tensor {
   std::int64_t elements;
   DType dtype = DType::kFloat32;
 };
-/// Less than a MiB together, so that they share a bucket (MakePlan).
+/// Less than a MiB together, so that they share a bucket (LayOutBuckets).
 constexpr Tensor kTensors[] = {{1000}, {kLarge}, {1}, {kLarge, DType::kFloat16}, {kLarge}, {77}};
 
 /// Small whole numbers, so that sums are exact in every type.

@@ -15,7 +15,6 @@
 #include "tests/coordinator/groups/written_plans.h"
 #include "tests/coordinator/jobs/job.h"
 #include "tests/coordinator/jobs/training.h"
-#include "weir/error.h"
 
 namespace weir::planned_steps_test {
 namespace {
@@ -293,21 +292,63 @@ TEST(PlannedSteps, TakeNothingOfWhoHasJoined) {
   }
 }
 
-TEST(PlannedSteps, ThatOptionsDoNotAllowAreRefused) {
-  if (JobSizes().front() != 1) return;  // The error would end the others' engines.
-  const WrittenPlans plans(R"({"model": [{"from_step": 2, "forms": "hh"}]})");
-  RunJob(
-      1,
-      [&](Engine& engine) {
-        try {
-          engine.Register(SpecOf({{"compressor", "dgc"}, {"alternatives", "dense"}}));
-          FAIL() << "was taken";
-        } catch (const InvalidArgument& error) {
-          EXPECT_NE(std::string(error.what()).find("alternatives"), std::string::npos)
-              << error.what();
-        }
-      },
-      plans.settings());
+/// A rank that serves joins, the plan changes meanwhile, and it comes back: the others' updates are
+/// the whole mean, with zeros in its place while it was away.
+TEST(PlannedSteps, LoseNothingOfWhoServedAndHasJoined) {
+  const WrittenPlans plans(R"({"model": [{"from_step": 2, "forms": "pp"},
+                                         {"from_step": 5, "forms": "cc"},
+                                         {"from_step": 9, "forms": "dd"}]})");
+  constexpr int kLeaves = 4, kComesBack = 7, kSteps = 10;
+  for (const int ranks : JobSizesFrom(3)) {
+    for (int away = 1; away < 3;
+         ++away) {  // Each serves a tensor, and so does the rank that plans.
+      SCOPED_TRACE("rank " + std::to_string(away) + " joins");
+      RunJob(
+          ranks,
+          [&](Engine& engine) {
+            const auto group = engine.Register(SpecOf({{"compressor", "dgc"},
+                                                       {"density", "0.02"},
+                                                       {"momentum", "none"},
+                                                       {"min_elements", "100"},
+                                                       {"values", "fp32"},
+                                                       {"alternatives", "dense,push_pull"}}));
+            const bool leaves = engine.rank() == away;
+            std::vector<std::vector<double>> got(Shapes().size()), given(Shapes().size());
+            for (std::size_t t = 0; t < Shapes().size(); ++t) {
+              got[t].resize(static_cast<std::size_t>(Shapes()[t].elements()));
+              given[t].resize(got[t].size());
+            }
+            for (int step = 0; step < kSteps; ++step) {
+              const bool is_away = step >= kLeaves && step < kComesBack;
+              for (int rank = 0; rank < ranks; ++rank) {
+                if (rank == away && is_away) continue;
+                const Tensors gradient = GradientOf(rank, step);
+                for (std::size_t t = 0; t < given.size(); ++t) {
+                  for (std::size_t i = 0; i < given[t].size(); ++i) {
+                    given[t][i] += gradient[t][i] / ranks;
+                  }
+                }
+              }
+              if (step == (leaves ? kLeaves : kComesBack)) engine.Join();
+              if (leaves && is_away) continue;
+              const Tensors updates = Step(*group, GradientOf(engine.rank(), step));
+              for (std::size_t t = 0; t < got.size(); ++t) {
+                for (std::size_t i = 0; i < got[t].size(); ++i) got[t][i] += updates[t][i];
+              }
+            }
+            double most = 0.0;
+            for (std::size_t t = 0; t < got.size(); ++t) {
+              for (std::size_t i = 0; i < got[t].size(); ++i) {
+                most = std::max(most, std::abs(got[t][i] - given[t][i]));
+              }
+            }
+            if (!leaves) {
+              EXPECT_LT(most, 2e-3);
+            }
+          },
+          plans.settings());
+    }
+  }
 }
 
 }  // namespace

@@ -3,8 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <span>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "coordinator/plan/group_plan.h"
@@ -65,6 +69,88 @@ TEST(ServedForm, AStateHasWhatServersHaveNotAnswered) {
           }
         },
         plans.settings());
+  }
+}
+
+const Options kByServers = {{"compressor", "dgc"},    {"density", "0.02"},
+                            {"min_elements", "100"},  {"values", "fp16"},
+                            {"momentum", "nesterov"}, {"route", "push_pull"}};
+
+/// What a job still owes of each tensor's mean, by its ranks' states: what ranks have not sent, and
+/// what those that serve have not answered.
+std::vector<double> OwedBy(const std::vector<std::string>& states) {
+  std::vector<double> owed(Shapes().size());
+  for (const std::string& text : states) {
+    for (const SavedArray& array : Deserialize(std::as_bytes(std::span(text))).arrays) {
+      if (array.name != "velocity") continue;
+      double sum = 0.0;
+      for (const float x : array.values) sum += x;
+      for (std::size_t t = 0; t < owed.size(); ++t) {
+        const std::string name = "p" + std::to_string(t);
+        if (array.tensor == name) owed[t] += sum / static_cast<double>(states.size());
+        if (array.tensor == ServedName(name)) owed[t] += sum;
+      }
+    }
+  }
+  return owed;
+}
+
+/// Runs a job that begins with states, takes steps, and returns its own.
+std::vector<std::string> StatesOf(int ranks, const Options& options, const Settings& settings,
+                                  const std::vector<std::string>& former, bool adopts, int steps) {
+  const auto states = Results(
+      RunJob, ranks,
+      [&](Engine& engine) {
+        const auto group = engine.Register(SpecOf(options));
+        const auto rank = static_cast<std::size_t>(engine.rank());
+        if (adopts) {
+          std::istringstream one(former.front());
+          group->Adopt(one);
+        } else if (std::cmp_equal(former.size(), ranks)) {
+          std::istringstream own(former[rank]);
+          std::istream* const files[] = {&own};
+          group->Load(files);
+        } else if (!former.empty()) {
+          std::vector<std::istringstream> streams;
+          for (const std::string& text : former) streams.emplace_back(text);
+          std::vector<std::istream*> files;
+          for (std::istringstream& stream : streams) files.push_back(&stream);
+          group->Load(files);
+        }
+        for (int step = 0; step < steps; ++step) Step(*group, GradientOf(engine.rank(), step));
+        std::ostringstream saved;
+        group->Save(saved);
+        return saved.str();
+      },
+      settings);
+  std::vector<std::string> by_rank;
+  for (const auto& [rank, state] : states) by_rank.push_back(state);
+  return by_rank;
+}
+
+/// Whoever serves after a load, whichever the form: a job of as many ranks, of fewer and of more
+/// owes what was owed before.
+TEST(ServedForm, ALoadLosesNothingWhoeverServes) {
+  if (JobSizes().size() == 1) return;  // The ranks of several jobs are those of this process.
+  const WrittenPlans served(R"({"model": [{"from_step": 2, "forms": "pp"}]})");
+  const WrittenPlans not_served(R"({"model": [{"from_step": 2, "forms": "cc"}]})", "other");
+  for (const Options& options : {kServedAtTimes, kByServers}) {
+    const auto saved = StatesOf(4, options, served.settings(), {}, false, 6);
+    const std::vector<double> owed = OwedBy(saved);
+    for (const Options& loading : {kServedAtTimes, kByServers}) {
+      for (const WrittenPlans* plans : {&served, &not_served}) {
+        for (const int ranks : {4, 3, 6}) {
+          const auto loaded = StatesOf(ranks, loading, plans->settings(), saved, false, 0);
+          const std::vector<double> now = OwedBy(loaded);
+          for (std::size_t t = 0; t < owed.size(); ++t) {
+            // Those that have left owe as much to the ranks that stay.
+            EXPECT_NEAR(now[t], owed[t], 1e-4 * std::max(1.0, std::abs(owed[t])))
+                << ranks << " ranks, tensor " << t << (loading == kByServers ? ", by servers" : "")
+                << (options == kByServers ? ", from servers" : "");
+          }
+        }
+      }
+    }
   }
 }
 

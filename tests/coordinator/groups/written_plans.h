@@ -14,8 +14,9 @@ namespace weir {
 /// A file of plans for a group, as a job would have written it.
 class WrittenPlans {
  public:
-  explicit WrittenPlans(const std::string& json)
-      : path_(testing::TempDir() + "plans-" + std::to_string(getpid()) + ".json") {
+  /// `other`: apart from another one that is there at the same time.
+  explicit WrittenPlans(const std::string& json, const std::string& other = "")
+      : path_(testing::TempDir() + "plans-" + std::to_string(getpid()) + other + ".json") {
     std::ofstream(path_) << json;
   }
   ~WrittenPlans() { std::filesystem::remove(path_); }

@@ -246,6 +246,43 @@ TEST(FormTuner, DoesNotSearchForEver) {
   EXPECT_LE(tuner.searches(), 12);
 }
 
+TEST(FormTuner, FollowsALinkThatChangesAfterManySearches) {
+  std::mt19937 random(4);
+  World world{.bytes_per_second = 1.25e9, .encode_rate = {1e8, 1e8, 1e8, 1e8, 1e8, 4e9}};
+  FormTuner tuner = TunerOf(world);
+  // Until one that has changed nothing has just ended, so that the next one would be far away.
+  for (int searches = 0; tuner.searches() < 8 || world.backprop > 1.0;) {
+    Train(tuner, world, 50, random);
+    searches = tuner.searches();
+    world.backprop = world.backprop > 1.0 ? 0.1 : 2.0;
+    for (int steps = 0; tuner.searches() == searches; steps += 50) {
+      ASSERT_LT(steps, 10000);
+      Train(tuner, world, 50, random);
+    }
+  }
+  Train(tuner, world, 50, random);
+  world.bytes_per_second /= 100.0;
+  ASSERT_GT(world.SecondsOf(tuner.plan()), 2.0 * world.Best());
+  Train(tuner, world, 100, random);
+  EXPECT_LE(world.SecondsOf(tuner.plan()), 1.05 * world.Best());
+}
+
+TEST(FormTuner, ASearchThatIsEndedLeavesTheBestOfWhatWasTried) {
+  for (unsigned seed = 1; seed <= 50; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937 random(seed);
+    const World world = RandomWorld(random);
+    const StepPlan first = TunerOf(world).plan();
+    for (int steps = 0; steps < 40; ++steps) {
+      FormTuner tuner = TunerOf(world);
+      Train(tuner, world, steps, random);
+      tuner.EndSearch();
+      ASSERT_TRUE(tuner.settled());
+      EXPECT_LE(world.SecondsOf(tuner.plan()), 1.03 * world.SecondsOf(first)) << "step " << steps;
+    }
+  }
+}
+
 TEST(FormTuner, MixesFormsWhereThatIsFaster) {
   World world;
   world.backprop = 0.05;  // The worker is the bottleneck of one form, the network of the other.

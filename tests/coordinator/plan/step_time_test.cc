@@ -16,7 +16,7 @@ constexpr WireRoute kRoutes[] = {WireRoute::kDenseAllreduce, WireRoute::kSparseA
                                  WireRoute::kPushPull};
 
 TEST(ExchangeSeconds, CountsPhasesAndWhatAHostSends) {
-  const RankPlaces four{.hosts = 4};
+  const EqualHosts four{.hosts = 4};
   const auto seconds = [&](WireRoute route) {
     return ExchangeSeconds(route, four, kLink, {.dense = 4'000'000, .payload = 1000});
   };
@@ -28,7 +28,7 @@ TEST(ExchangeSeconds, CountsPhasesAndWhatAHostSends) {
 }
 
 TEST(ExchangeSeconds, RanksOfAHostShareItsLinkAndReachEachOtherWithoutIt) {
-  const RankPlaces places{.hosts = 2, .ranks_per_host = 2};
+  const EqualHosts places{.hosts = 2, .ranks_per_host = 2};
   const ExchangeBytes bytes{.dense = 4'000'000, .payload = 1000};
   // Each of two ranks sends to two elsewhere, out of three.
   EXPECT_DOUBLE_EQ(ExchangeSeconds(WireRoute::kSparseAllgather, places, kLink, bytes),

@@ -10,6 +10,7 @@ namespace weir::plans_test {
 namespace {
 
 using By = PlanExplanation::By;
+using WhyNot = PlanExplanation::WhyNot;
 using nlohmann::json;
 
 PlanExplanation Chosen() {
@@ -22,15 +23,18 @@ PlanExplanation Chosen() {
           .network_bytes_per_second = 1e6,
           .network_seconds_per_message = 0.002,
           .kappa = 0.25,
-          .considered =
-              {{.what = "dense",
-                .chosen = true,
-                .bytes_seconds = 0.5,
-                .predicted_seconds = 0.75,
-                .measured_seconds = 0.8,
-                .steps = 9},
-               {.what = "dgc", .bytes_seconds = 20.0},
-               {.what = "int8", .bytes_seconds = 0.1, .predicted_seconds = 2.0, .was_slow = true}},
+          .considered = {{.what = "dense",
+                          .chosen = true,
+                          .bytes_seconds = 0.5,
+                          .predicted_seconds = 0.75,
+                          .measured_seconds = 0.8,
+                          .steps = 9},
+                         {.what = "dgc", .bytes_seconds = 20.0, .not_tried = WhyNot::kBytes},
+                         {.what = "int8",
+                          .bytes_seconds = 0.1,
+                          .predicted_seconds = 2.0,
+                          .not_tried = WhyNot::kSeenBefore},
+                         {.what = "fp16", .bytes_seconds = 0.1, .not_tried = WhyNot::kEnoughTried}},
           .buckets = {{.name = "conv",
                        .form = "dense",
                        .work = {{.form = "dense", .seconds = 0.002}, {.form = "dgc"}}}}};
@@ -51,6 +55,7 @@ TEST(Plans, ATextHasTheSentenceWhatWasConsideredAndTheBuckets) {
             "  dense: 800 ms a step (median of 9), chosen\n"
             "  dgc: not tried, as its bytes alone would take about 20 s\n"
             "  int8: not tried, as its step would take about 2 s, by what was seen before\n"
+            "  fp16: not tried, as enough others were\n"
             "  conv: dense; dense works 2 ms");
 }
 
@@ -74,7 +79,7 @@ TEST(Plans, WhatWasChosenIsKeptForTheSummary) {
   PlanExplanation without = Chosen();
   without.what = "dgc";
   without.considered = {{.what = "dgc", .chosen = true, .measured_seconds = 0.25},
-                        {.what = "dense", .bytes_seconds = 2.0}};
+                        {.what = "dense", .bytes_seconds = 2.0, .not_tried = WhyNot::kBytes}};
   notes.Note(without);
   EXPECT_EQ(notes.Choices(), (std::vector<FormChoice>{{.group = "model",
                                                        .forms = "dgc",
@@ -95,8 +100,11 @@ TEST(Plans, ABlockHasAllNumbersAndNullForUnknownOnes) {
   EXPECT_EQ(block["kappa"], 0.25);
   EXPECT_EQ(block["considered"][0],
             json::parse(R"({"what": "dense", "chosen": true, "bytes_seconds": 0.5,
-                            "predicted_seconds": 0.75, "measured_seconds": 0.8, "steps": 9})"));
+                            "predicted_seconds": 0.75, "measured_seconds": 0.8, "not_tried": null, "steps": 9})"));
   EXPECT_TRUE(block["considered"][1]["measured_seconds"].is_null());
+  EXPECT_EQ(block["considered"][1]["not_tried"], "bytes");
+  EXPECT_EQ(block["considered"][2]["not_tried"], "seen_before");
+  EXPECT_EQ(block["considered"][3]["not_tried"], "enough_tried");
   EXPECT_EQ(block["buckets"], json::parse(R"([{"name": "conv", "form": "dense",
                              "work_seconds": {"dense": 0.002, "dgc": null}}])"));
   EXPECT_TRUE(json::parse(PlanBlock(Tried()))["network_bytes_per_second"].is_null());

@@ -5,7 +5,7 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 import numpy
 
-from weir import _core, runlog
+from weir import runlog
 from weir._simulation import link as links
 from weir._simulation import routes
 
@@ -75,8 +75,6 @@ def read(path: str) -> Run:
                          "program with a DistributedOptimizer")
     buckets = [_bucket(name, known) for name in sorted(
         known[0].visits, key=lambda name: statistics.median(visit.started for visit in known[0].visits[name]))]
-    if any(bucket.route == "servers" for bucket in buckets):
-        raise ValueError(f"{path}: weir-simulate does not predict summation servers (--servers, max_staleness)")
     slowest = max(known, key=lambda one: one.step)
     found = links.fitted(links.shortest([one.periods for one in known])) if hosts > 1 else None
     return Run(ranks, hosts, len(slowest.steps), slowest.step, slowest.before, buckets, found)
@@ -138,9 +136,9 @@ def _visit(records: List[Any], begin: int, names: Any, key: str, hosts: int, slo
         if name == "queue":
             ready = end - begin
         if name == "exchange":
-            payload, route = max(payload, bytes_in), names["routes"][route_number]["route"]
-            kind, dense = routes.exchanged(route, bytes_out, bytes_in)
-            exchanges.append(links.Exchange(start, end, _core.bytes_sent(kind, hosts, slots, dense, bytes_in), key))
+            route = names["routes"][route_number]["route"]
+            payload = max(payload, routes.payload_of(route, bytes_in, hosts * slots))
+            exchanges.append(links.Exchange(start, end, routes.sent(route, bytes_out, bytes_in, hosts, slots), key))
     started = min((one.start for one in exchanges), default=begin) - begin
     return _Visit(ready / 1e9, lasted["pack"] + lasted["compress"], 0.0, lasted["merge"] + lasted["unpack"],
                   started / 1e9, route, payload, exchanges)

@@ -7,28 +7,27 @@
 
 namespace weir {
 
-/// The planner's input for a registered tensor.
-struct PlanTensor {
+/// A registered tensor.
+struct LayoutTensor {
   std::int64_t bytes = 0;  ///< As fp32.
   int priority = 0;        ///< Higher goes first: the layer that the next forward pass needs first.
   std::size_t kind = 0;    ///< Tensors of different kinds do not share a bucket.
   bool gathers = false;    ///< Its bucket takes as many tensors of the kind as it may.
 };
 
-struct PlanSettings {
+struct LayoutSettings {
   std::int64_t fusion_threshold_bytes = 0;  ///< A bucket never grows beyond this; 0: no fusion.
 };
 
 /// One unit of compression and exchange: whole tensors.
-struct PlannedBucket {
+struct LaidOutBucket {
   std::vector<std::uint32_t> tensors;  ///< Indices into the registration, in backward order.
   std::int64_t bytes = 0;
   int priority = 0;  ///< The largest of its tensors'.
 };
 
-struct Plan {
-  std::uint32_t epoch = 0;             ///< Sent in every frame.
-  std::vector<PlannedBucket> buckets;  ///< In backward order: the last registered tensor first.
+struct BucketLayout {
+  std::vector<LaidOutBucket> buckets;  ///< In backward order: the last registered tensor first.
 };
 
 /// Groups tensors into buckets. A pure function of the registration, so every rank and every step
@@ -41,6 +40,6 @@ struct Plan {
 /// size is a bucket of its own, so that it can be sent without a copy. Small ones are fused around
 /// it, and around those of another kind. If entries are selected among all tensors of a bucket,
 /// only the fusion threshold closes it.
-Plan MakePlan(std::span<const PlanTensor> tensors, const PlanSettings& settings);
+BucketLayout LayOutBuckets(std::span<const LayoutTensor> tensors, const LayoutSettings& settings);
 
 }  // namespace weir

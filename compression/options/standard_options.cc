@@ -49,9 +49,10 @@ OptionSpec RouteSpec(Payloads payloads) {
 }
 
 OptionSpec PartitionSpec() {
-  return {"partition_bytes", "4096000", IntegerRule{4},
-          "With route=push_pull, a tensor of more bytes of fp32 is cut into partitions, each with "
-          "a server of its own."};
+  return {
+      "partition_bytes", "4096000", IntegerRule{4},
+      "With route=push_pull, or where that is an alternative, a tensor of more bytes of fp32 is "
+      "cut into partitions, each with a server of its own."};
 }
 
 OptionSpec StalenessSpec() {
@@ -282,6 +283,30 @@ WeightDecaySettings WeightDecayOf(const ParsedOptions& options) {
   return settings;
 }
 
+namespace {
+
+/// True if ranks may add up what others send (push_pull), in all steps or in some.
+bool MayBeServed(const ParsedOptions& options) {
+  if (options.Choice("route") == "push_pull") return true;
+  if (!options.Has("alternatives")) return false;
+  const std::vector<std::string> alternatives = options.ChoiceList("alternatives");
+  return std::ranges::find(alternatives, "push_pull") != alternatives.end();
+}
+
+std::size_t PartitionElementsOf(const ParsedOptions& options) {
+  const std::size_t elements =
+      static_cast<std::size_t>(options.Integer("partition_bytes")) / sizeof(float);
+  // A tensor that is one element longer is cut into halves.
+  if ((elements + 1) / 2 < MinElementsOf(options)) {
+    options.Refuse("partition_bytes",
+                   "cuts tensors into parts that are too small to be compressed "
+                   "(\"min_elements\", \"min_compress_bytes\"): raise it, or lower those");
+  }
+  return elements;
+}
+
+}  // namespace
+
 RouteSettings RouteOf(const ParsedOptions& options) {
   RouteSettings route;
   if (!options.Has("route")) return route;
@@ -289,6 +314,7 @@ RouteSettings RouteOf(const ParsedOptions& options) {
   if (policy == "always") route.policy = RoutePolicy::kAlways;
   if (policy == "never") route.policy = RoutePolicy::kNever;
   const std::string& way = options.Choice("route");
+  if (MayBeServed(options)) route.partition_elements = PartitionElementsOf(options);
   if (way != "hierarchical" && options.Given("host_values")) {
     options.Refuse("host_values", "has an effect only with route=hierarchical: leave it out");
   }
@@ -302,15 +328,6 @@ RouteSettings RouteOf(const ParsedOptions& options) {
   }
   if (way == "push_pull") {
     route.compressed = WireRoute::kPushPull;
-    route.partition_elements =
-        static_cast<std::size_t>(options.Integer("partition_bytes")) / sizeof(float);
-    // A tensor that is one element longer is cut into halves.
-    if ((route.partition_elements + 1) / 2 < MinElementsOf(options)) {
-      options.Refuse(
-          "partition_bytes",
-          "cuts tensors into parts that are too small to be compressed (\"min_elements\", "
-          "\"min_compress_bytes\"): raise it, or lower those");
-    }
     route.max_staleness = options.Integer("max_staleness");
     if (route.max_staleness > 0 && route.policy == RoutePolicy::kNever) {
       options.Refuse("max_staleness",
@@ -327,9 +344,13 @@ RouteSettings RouteOf(const ParsedOptions& options) {
     route.compressed = WireRoute::kHostAllgather;
     route.halves_inside = options.Choice("host_values") == "fp16";
   }
-  for (const char* key : {"partition_bytes", "max_staleness"}) {
-    if (!options.Given(key)) continue;
-    options.Refuse(key, "has an effect only with route=push_pull: leave it out");
+  if (options.Given("partition_bytes") && !MayBeServed(options)) {
+    options.Refuse("partition_bytes",
+                   "has an effect only with route=push_pull, or that among the alternatives: leave "
+                   "it out");
+  }
+  if (options.Given("max_staleness")) {
+    options.Refuse("max_staleness", "has an effect only with route=push_pull: leave it out");
   }
   return route;
 }

@@ -180,6 +180,32 @@ TEST(ServedForm, AGroupGoesOnWhileItIsServed) {
   }
 }
 
+/// A large tensor would keep its one server busy alone.
+TEST(ServedForm, PartsOfATensorHaveServersOfTheirOwn) {
+  const WrittenPlans plans(R"({"model": [{"from_step": 2, "forms": "pp"}]})");
+  Options options = kServedAtTimes;
+  options["partition_bytes"] = "4000";
+  for (const int ranks : JobSizesFrom(3)) {
+    RunJob(
+        ranks,
+        [&](Engine& engine) {
+          const auto group = engine.Register(SpecOf(options));
+          for (int step = 0; step < 4; ++step) {
+            EXPECT_TRUE(SameAsRankZero(engine, Step(*group, GradientOf(engine.rank(), step))));
+          }
+          std::ostringstream state;
+          group->Save(state);
+          int parts = 0;
+          for (const char* name : {"p0#0", "p0#1", "p0#2", "p0#3", "p2#0", "p2#1", "p2#2"}) {
+            parts += state.str().find(ServedName(name)) != std::string::npos ? 1 : 0;
+          }
+          EXPECT_GE(parts, 1);
+          EXPECT_LE(parts, 3);
+        },
+        plans.settings());
+  }
+}
+
 std::vector<int> ServersOf(const std::vector<std::size_t>& elements, int servers) {
   std::vector<Partition> partitions;
   for (const std::size_t n : elements) partitions.push_back({.elements = n});

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "compression/options/options.h"
-#include "compression/options/policy.h"
 #include "compression/options/registry.h"
 #include "compression/random/counter_random.h"
 #include "compression/wire/sparse_payload.h"
@@ -59,7 +58,8 @@ std::string EndedShortWarningOf(const ParsedOptions& options, const std::string&
                                 std::int64_t done);
 StepSettings StepSettingsOf(const ParsedOptions& options);
 WeightDecaySettings WeightDecayOf(const ParsedOptions& options);
-RouteSettings RouteOf(const ParsedOptions& options);
+/// True if it sends some entries and forgets the others. Selecting options: a threshold, a warm-up.
+bool ForgetsEntries(const ParsedOptions& options);
 ValueType ValueTypeOf(const ParsedOptions& options);
 /// Number of entries of each tensor that "k" asks for, or 0 when the density decides.
 std::size_t FixedCountOf(const ParsedOptions& options);

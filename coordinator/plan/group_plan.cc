@@ -9,6 +9,7 @@
 #include "common/text/exact_text.h"
 #include "compression/make_compressor.h"
 #include "compression/options/alternatives.h"
+#include "compression/options/route_options.h"
 #include "compression/options/tensor_options.h"
 #include "coordinator/plan/served_state.h"
 #include "ops/arrays/reduce.h"

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compression/compressor.h"
+#include "compression/options/policy.h"
 #include "compression/options/registry.h"
 #include "compression/options/standard_options.h"
 #include "coordinator/negotiation/request.h"

@@ -1,4 +1,4 @@
-"""docs/reference/pytorch.md and numpy.md, made from the package's own docstrings.
+"""docs/reference/pytorch.md, numpy.md and jax.md, made from the package's own docstrings.
 
 usage: reference_page.py FILE   (writes the page of that name)
 """
@@ -23,6 +23,11 @@ HEAD_OF_NUMPY = """# weir.numpy
 
 For [loops over arrays](../how-to/from-numpy.md) of NumPy or CuPy. Every public name, its arguments, and the first words
 of its docstring; `help(wn.NAME)` shows the rest. Names and meanings are those of [weir.torch](pytorch.md).
+"""
+HEAD_OF_JAX = """# weir.jax
+
+For [programs of JAX](../how-to/from-jax.md). Every public name, its arguments, and the first words of its docstring;
+`help(wj.NAME)` shows the rest. Names and meanings are those of [weir.torch](pytorch.md).
 """
 TAIL = """
 This page is generated from the docstrings; a test compares the two.
@@ -127,7 +132,13 @@ def page_of_numpy():
     return in_one([HEAD_OF_NUMPY, *section(groups(weir.numpy), "##")])
 
 
-PAGES = {"pytorch.md": page_of_torch, "numpy.md": page_of_numpy}
+def page_of_jax():
+    import weir.jax
+
+    return in_one([HEAD_OF_JAX, *section(groups(weir.jax), "##")])
+
+
+PAGES = {"pytorch.md": page_of_torch, "numpy.md": page_of_numpy, "jax.md": page_of_jax}
 
 
 if __name__ == "__main__":

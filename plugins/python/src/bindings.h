@@ -41,5 +41,7 @@ void BindGathered(nanobind::module_& module);
 void BindGradientGroup(nanobind::module_& module);
 void BindForecast(nanobind::module_& module);
 void BindSavedState(nanobind::module_& module);
+/// Present where the extension was built beside jaxlib, whose headers alone it takes.
+void BindJax(nanobind::module_& module);
 
 }  // namespace weir::python

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compression/make_compressor.h"
+#include "compression/options/route_options.h"
 #include "compression/options/standard_options.h"
 #include "coordinator/plan/step_time.h"
 #include "plugins/python/src/bindings.h"

@@ -1,4 +1,4 @@
-#include "weir/gradient_group.h"
+#include "plugins/python/src/gradient_group.h"
 
 #include <sstream>
 
@@ -7,7 +7,6 @@
 #include "compression/options/tensor_options.h"
 #include "plugins/python/src/bindings.h"
 #include "plugins/python/src/job.h"
-#include "weir/engine.h"
 #include "weir/settings.h"
 
 namespace weir::python {
@@ -17,82 +16,57 @@ namespace nb = nanobind;
 using nb::arg;
 using Options = std::map<std::string, std::string>;
 
-/// A group and, for each tensor, the values that need not cross for every gradient.
-class Group {
- public:
-  Group(std::shared_ptr<Engine> engine, GradientGroupSpec spec)
-      : engine_(std::move(engine)), group_(engine_->Register(std::move(spec))) {}
+Handle Submit(const Group& self, std::size_t index, std::uintptr_t gradient, std::uintptr_t update,
+              const Place& place) {
+  GradientGroup& group = self.group();
+  const std::vector<GradientSpec>& tensors = group.spec().tensors;
+  if (index >= tensors.size()) throw InvalidArgument("no tensor has this number");
+  const GradientSpec& tensor = tensors[index];
+  const Device device{place.first};
+  void* const stream = PointerTo(place.second);
+  return group.Submit(index, {PointerTo(gradient), tensor.dtype, tensor.shape, device, stream},
+                      {PointerTo(update), tensor.dtype, tensor.shape, device, stream});
+}
 
-  /// Waits for work under way, which may need the interpreter (gathered.h).
-  ~Group() {
-    const nb::gil_scoped_release blocking;
-    Close();
+nb::bytes Save(const Group& self) {
+  std::ostringstream out;
+  {
+    const nb::gil_scoped_release blocking;  // It waits for the GPU, or the engine's end.
+    self.group().Save(out);
   }
+  const std::string text = std::move(out).str();
+  return nb::bytes(text.data(), text.size());
+}
 
-  GradientGroup& group() const {
-    if (!group_) throw ShutDown("this process has left the job that the gradients belonged to");
-    return *group_;
-  }
+void Load(const Group& self, const nb::bytes& own) {
+  std::istringstream stream(std::string(own.c_str(), own.size()));
+  std::istream* const streams[] = {&stream};
+  const nb::gil_scoped_release blocking;
+  self.group().Load(streams);
+}
 
-  /// Releases the engine; the group goes first.
-  void Close() {
-    group_.reset();
-    engine_.reset();
-  }
-
-  Handle Submit(std::size_t index, std::uintptr_t gradient, std::uintptr_t update,
-                const Place& place) {
-    const std::vector<GradientSpec>& tensors = group().spec().tensors;
-    if (index >= tensors.size()) throw InvalidArgument("no tensor has this number");
-    const GradientSpec& tensor = tensors[index];
-    const Device device{place.first};
-    void* const stream = PointerTo(place.second);
-    return group_->Submit(index, {PointerTo(gradient), tensor.dtype, tensor.shape, device, stream},
-                          {PointerTo(update), tensor.dtype, tensor.shape, device, stream});
-  }
-
-  nb::bytes Save() const {
-    std::ostringstream out;
-    {
-      const nb::gil_scoped_release blocking;  // It waits for the GPU, or the engine's end.
-      group().Save(out);
-    }
-    const std::string text = std::move(out).str();
-    return nb::bytes(text.data(), text.size());
-  }
-
-  void Load(const nb::bytes& own) {
-    std::istringstream stream(std::string(own.c_str(), own.size()));
-    std::istream* const streams[] = {&stream};
-    const nb::gil_scoped_release blocking;
-    group().Load(streams);
-  }
-
-  void Adopt(const nb::bytes& one_rank) {
-    std::istringstream stream(std::string(one_rank.c_str(), one_rank.size()));
-    const nb::gil_scoped_release blocking;
-    group().Adopt(stream);
-  }
-
- private:
-  std::shared_ptr<Engine> engine_;
-  std::unique_ptr<GradientGroup> group_;
-};
+void Adopt(const Group& self, const nb::bytes& one_rank) {
+  std::istringstream stream(std::string(one_rank.c_str(), one_rank.size()));
+  const nb::gil_scoped_release blocking;
+  self.group().Adopt(stream);
+}
 
 std::unique_ptr<Group> Register(Job& job, std::string name, std::vector<GradientSpec> tensors,
                                 Options compression, Options also_equal, int op, double prescale,
                                 double postscale, int process_set, bool by_priority) {
   const nb::gil_scoped_release blocking;
-  return std::make_unique<Group>(job.engine(),
-                                 GradientGroupSpec{.name = std::move(name),
-                                                   .tensors = std::move(tensors),
-                                                   .compression = std::move(compression),
-                                                   .op = static_cast<ReduceOp>(op),
-                                                   .prescale = prescale,
-                                                   .postscale = postscale,
-                                                   .by_priority = by_priority,
-                                                   .process_set = process_set,
-                                                   .also_equal = std::move(also_equal)});
+  return std::make_unique<Group>(
+      std::make_shared<Registered>(job.engine(), GradientGroupSpec{
+                                                     .name = std::move(name),
+                                                     .tensors = std::move(tensors),
+                                                     .compression = std::move(compression),
+                                                     .op = static_cast<ReduceOp>(op),
+                                                     .prescale = prescale,
+                                                     .postscale = postscale,
+                                                     .by_priority = by_priority,
+                                                     .process_set = process_set,
+                                                     .also_equal = std::move(also_equal),
+                                                 }));
 }
 
 void MakeSpec(GradientSpec* self, std::string name, const Dims& dims, int dtype,
@@ -119,6 +93,11 @@ void BindReport(nb::module_& module) {
 }
 
 }  // namespace
+
+Group::~Group() {
+  const nb::gil_scoped_release blocking;
+  Close();
+}
 
 void BindGradientGroup(nb::module_& module) {
   module.def("compression_from_text", &CompressionFromText, arg("text"));
@@ -152,8 +131,7 @@ void BindGradientGroup(nb::module_& module) {
           },
           arg("learning_rates"), arg("loss_scale"), arg("undoable"), arg("momenta"),
           arg("previous_momenta"), nb::call_guard<nb::gil_scoped_release>())
-      .def("submit", &Group::Submit, arg("index"), arg("gradient"), arg("update"),
-           arg("place") = kOnCpu)
+      .def("submit", &Submit, arg("index"), arg("gradient"), arg("update"), arg("place") = kOnCpu)
       .def(
           "end_step", [](Group& self) { self.group().EndStep(); },
           nb::call_guard<nb::gil_scoped_release>())
@@ -192,9 +170,9 @@ void BindGradientGroup(nb::module_& module) {
           },
           arg("index"), arg("velocity"), nb::call_guard<nb::gil_scoped_release>())
       .def("close", &Group::Close, nb::call_guard<nb::gil_scoped_release>())
-      .def("save", &Group::Save)
-      .def("load", &Group::Load, arg("own"))
-      .def("adopt", &Group::Adopt, arg("one_rank"));
+      .def("save", &Save)
+      .def("load", &Load, arg("own"))
+      .def("adopt", &Adopt, arg("one_rank"));
   module.def("register", &Register, arg("job"), arg("name"), arg("tensors"), arg("compression"),
              arg("also_equal"), arg("op"), arg("prescale"), arg("postscale"),
              arg("process_set") = 0, arg("by_priority") = false);

@@ -35,4 +35,7 @@ NB_MODULE(_core, module) {
   weir::python::BindGradientGroup(module);
   weir::python::BindForecast(module);
   weir::python::BindSavedState(module);
+#ifdef WEIR_JAX
+  weir::python::BindJax(module);
+#endif
 }

@@ -25,6 +25,7 @@ _engine: "Optional[_core.Job]" = None
 _places: Optional[_topology.Topology] = None
 _is_forked = False
 _is_ready = False
+_after_entering: List[Callable[[], None]] = []
 _before_leaving: List[Callable[[], Optional[bool]]] = []
 _after_leaving: List[Callable[[], None]] = []
 _exit_is_registered = False
@@ -47,6 +48,8 @@ def enter(former_rank: Optional[int] = None) -> bool:
             _exit_is_registered = True
             _remember_why_the_program_ends()
             atexit.register(_leave_at_exit)
+    for call in _after_entering:
+        call()
     return True
 
 
@@ -128,6 +131,13 @@ def engine() -> "_core.Job":
             raise _shut_down_in_child()
         raise ValueError(_NOT_INITIALIZED)
     return found
+
+
+def after_entering(call: Callable[[], None]) -> None:
+    """Makes a call whenever a job was joined, and now if there is one."""
+    _after_entering.append(call)
+    if is_initialized():
+        call()
 
 
 def before_leaving(call: Callable[[], Optional[bool]]) -> None:

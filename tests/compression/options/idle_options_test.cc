@@ -7,6 +7,7 @@
 #include "compression/make_compressor.h"
 #include "compression/options/options.h"
 #include "compression/options/registry.h"
+#include "compression/options/route_options.h"
 #include "compression/options/standard_options.h"
 #include "weir/error.h"
 

@@ -11,6 +11,7 @@
 #include "compression/make_compressor.h"
 #include "compression/options/answer_options.h"
 #include "compression/options/registry.h"
+#include "compression/options/route_options.h"
 #include "compression/options/standard_options.h"
 #include "weir/error.h"
 

@@ -35,13 +35,17 @@ def given(value: Any) -> Any:
                     f"{type(value).__name__}; numpy.asarray(...) makes an array")
 
 
+def knows(array: Any) -> bool:
+    """Returns whether the engine has the array's data type."""
+    return array.dtype.name in _numbers() and array.dtype.isnative
+
+
 def number_of(array: Any) -> int:
     """Returns the number of the array's data type. Raises ValueError for one that the engine does not have."""
-    number = _numbers().get(array.dtype.name)
-    if number is None or not array.dtype.isnative:
+    if not knows(array):
         raise ValueError(f"arrays of {array.dtype} are not supported. Supported are {', '.join(_numbers())}, in "
                          "this machine's byte order; array.astype(...) makes one")
-    return number
+    return _numbers()[array.dtype.name]
 
 
 def number_of_reduced(array: Any) -> int:

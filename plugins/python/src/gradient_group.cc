@@ -1,5 +1,7 @@
 #include "plugins/python/src/gradient_group.h"
 
+#include <fmt/core.h>
+
 #include <sstream>
 
 #include "compression/options/alternatives.h"
@@ -94,6 +96,21 @@ void BindReport(nb::module_& module) {
 
 }  // namespace
 
+void Registered::GoTo(std::int64_t step) {
+  const std::int64_t next = group_->next_step();
+  if (step == next) return;
+  if (step != 0) {
+    throw InvalidArgument(fmt::format(
+        "the optimizer's state is of step {}, and what the compressors of '{}' remember is of step "
+        "{}: keep one state and give each update the last one's, and load what state_dict() gave "
+        "together with it (load_state_dict)",
+        step, group_->spec().name, next));
+  }
+  GradientGroupSpec spec = group_->spec();
+  group_.reset();  // Its name is free then.
+  group_ = engine_->Register(std::move(spec));
+}
+
 Group::~Group() {
   const nb::gil_scoped_release blocking;
   Close();
@@ -131,6 +148,9 @@ void BindGradientGroup(nb::module_& module) {
           },
           arg("learning_rates"), arg("loss_scale"), arg("undoable"), arg("momenta"),
           arg("previous_momenta"), nb::call_guard<nb::gil_scoped_release>())
+      .def(
+          "go_to", [](Group& self, std::int64_t step) { self.registered()->GoTo(step); },
+          arg("step"), nb::call_guard<nb::gil_scoped_release>())
       .def("submit", &Submit, arg("index"), arg("gradient"), arg("update"), arg("place") = kOnCpu)
       .def(
           "end_step", [](Group& self) { self.group().EndStep(); },

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -15,6 +16,11 @@ class Registered {
       : engine_(std::move(engine)), group_(engine_->Register(std::move(spec))) {}
 
   GradientGroup& group() const { return *group_; }
+
+  /// Makes `step`, of the program's own count, the next one: the first one begins anew, with
+  /// compressors that remember nothing. That is collective, as all ranks count alike. Throws
+  /// InvalidArgument for any other step than the group's next one.
+  void GoTo(std::int64_t step);
 
  private:
   std::shared_ptr<Engine> engine_;

@@ -1,6 +1,6 @@
 """The engine's options, as programs write them: a dictionary, or the text of ``WEIR_COMPRESSION``."""
 
-from typing import Any, Dict, Mapping
+from typing import Any, Dict, Mapping, Union
 
 Options = Dict[str, str]
 
@@ -42,3 +42,13 @@ def from_text(text: str) -> Options:
     from weir import _core
 
     return _core.without_prefix(_core.compression_from_text(text))
+
+
+def of_gradients(compression: Union[None, str, Mapping[str, Any]]) -> Options:
+    """Returns what stands for a plugin's argument: a dictionary, a compressor's name or text; for None and "none" the
+    job's default, or else plain averages."""
+    from weir import _job
+
+    if compression is None or compression == "none":
+        return dict(_job.engine().default_compression)
+    return from_text(compression) if isinstance(compression, str) else from_mapping(compression)

@@ -122,6 +122,31 @@ def test_gradients_are_those_of_all_ranks_losses(run, rank, size, operation):
     numpy.testing.assert_allclose(found, gradient_over_all(alone, rank, size), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("operation", ["sum", "all to all", "scatter"])
+def test_gradients_have_gradients(run, rank, size, operation):
+    """Of a penalty on the gradient, which is a sum of squares here: by JAX alone, for all ranks together."""
+    call, alone = OPERATIONS[operation]
+
+    def penalty(x):
+        return (jax.grad(lambda x: (call(x) ** 2).sum())(x) ** 2).sum()
+
+    def penalty_of_all(arrays):
+        return sum((each ** 2).sum() for each in jax.grad(lambda a: sum((r ** 2).sum() for r in alone(a)))(arrays))
+
+    expected = jax.grad(penalty_of_all)(of_all(size))[rank]
+    numpy.testing.assert_allclose(run(jax.grad(penalty), of_rank(rank)), expected, rtol=1e-3)
+
+
+def test_whole_numbers_beside_a_loss(run, rank, size):
+    def loss(x):
+        means = wj.allreduce({"loss": (x ** 2).sum(), "count": jnp.int32(rank)}, wj.Sum)
+        return means["loss"], means["count"]
+
+    found, count = run(jax.grad(loss, has_aux=True), of_rank(rank))
+    numpy.testing.assert_allclose(found, 2 * size * of_rank(rank))
+    assert int(count) == size * (size - 1) / 2
+
+
 def test_minima_have_no_gradient():
     with pytest.raises(NotImplementedError, match="by Min has no gradient"):
         jax.grad(lambda x: wj.allreduce(x, wj.Min).sum())(jnp.ones(3))

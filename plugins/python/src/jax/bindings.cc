@@ -1,5 +1,7 @@
 #include "plugins/python/src/bindings.h"
 
+#include <nanobind/stl/optional.h>
+
 #include <memory>
 
 #include "plugins/python/src/gradient_group.h"
@@ -15,12 +17,21 @@ using nb::arg;
 namespace {
 
 /// Steps as Python holds them, with the number that compiled programs know them by.
-struct NumberedSteps {
-  explicit NumberedSteps(const Group& group)
-      : steps(std::make_shared<Steps>(group.registered())), number(Reach::OfProcess().Add(steps)) {}
+class NumberedSteps {
+ public:
+  NumberedSteps() : number_(Reach::OfProcess().Add(steps_)) {}
+  ~NumberedSteps() {
+    const nb::gil_scoped_release blocking;
+    Reach::OfProcess().Remove(number_);
+    steps_->Use(nullptr);
+  }
 
-  std::shared_ptr<Steps> steps;
-  std::int64_t number;
+  Steps& steps() const { return *steps_; }
+  std::int64_t number() const { return number_; }
+
+ private:
+  const std::shared_ptr<Steps> steps_ = std::make_shared<Steps>();
+  const std::int64_t number_;
 };
 
 nb::dict Capsules() {
@@ -41,9 +52,19 @@ void BindJax(nb::module_& module) {
       "jax_enter", [](const Job& job) { Reach::OfProcess().Enter(job.engine()); }, arg("job"));
   module.def("jax_leave", [] { Reach::OfProcess().Enter(nullptr); });
   nb::class_<NumberedSteps>(module, "JaxSteps")
-      .def(nb::init<const Group&>(), arg("group"))
-      .def_ro("number", &NumberedSteps::number)
-      .def_prop_ro("report", [](const NumberedSteps& self) { return self.steps->report(); });
+      .def(nb::init<>())
+      .def(
+          "use",
+          [](NumberedSteps& self, const Group& group) { self.steps().Use(group.registered()); },
+          arg("group"), nb::call_guard<nb::gil_scoped_release>())
+      .def(
+          "leave", [](NumberedSteps& self) { self.steps().Use(nullptr); },
+          nb::call_guard<nb::gil_scoped_release>())
+      .def(
+          "wait", [](NumberedSteps& self) { self.steps().Await(); },
+          nb::call_guard<nb::gil_scoped_release>())
+      .def_prop_ro("number", &NumberedSteps::number)
+      .def_prop_ro("report", [](const NumberedSteps& self) { return self.steps().report(); });
 }
 
 }  // namespace weir::python

@@ -1,6 +1,7 @@
 #include "plugins/python/src/jax/completions.h"
 
 #include <exception>
+#include <optional>
 #include <utility>
 
 #include "common/threads/thread_name.h"
@@ -60,6 +61,22 @@ ffi::Future Completions::Failed() {
   return future;
 }
 
+// What the wait holds is let go first: who hears of the end may leave the job at once.
+void Completions::Fulfil(Waiting waiting) {
+  std::optional<ffi::Error> error;
+  try {
+    waiting.wait();
+  } catch (...) {
+    error = CurrentError();
+  }
+  waiting.wait = nullptr;
+  if (error) {
+    waiting.promise.SetError(*error);
+  } else {
+    waiting.promise.SetAvailable();
+  }
+}
+
 void Completions::Run() {
   NameThread("weir-jax");
   std::unique_lock lock(mutex_);
@@ -69,12 +86,7 @@ void Completions::Run() {
     Waiting next = std::move(waiting_.front());
     waiting_.pop_front();
     lock.unlock();
-    try {
-      next.wait();
-      next.promise.SetAvailable();
-    } catch (...) {
-      next.promise.SetError(CurrentError());
-    }
+    Fulfil(std::move(next));
     lock.lock();
   }
 }

@@ -34,6 +34,7 @@ class Completions {
   };
 
   void Run();
+  static void Fulfil(Waiting waiting);
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -96,11 +96,6 @@ ffi::Future Broadcast(std::string_view name, std::int64_t root, std::int64_t set
   });
 }
 
-ffi::Future Barrier(std::string_view name, std::int64_t set, ffi::AnyBuffer, Out) {
-  return Started(
-      [&](Engine& engine) { return engine.Barrier(std::string(name), static_cast<int>(set)); });
-}
-
 auto Named() { return ffi::Ffi::Bind().Attr<std::string_view>("name"); }
 auto Reducing() {
   return Named()
@@ -113,24 +108,26 @@ auto Moving() {
   return Named().Attr<std::int64_t>("process_set").Arg<ffi::AnyBuffer>().Ret<ffi::AnyBuffer>();
 }
 
-XLA_FFI_DEFINE_HANDLER(allreduce, Allreduce, Reducing().RemainingArgs().RemainingRets());
-XLA_FFI_DEFINE_HANDLER(allgather, Allgather, Moving());
-XLA_FFI_DEFINE_HANDLER(alltoall, Alltoall, Moving());
-XLA_FFI_DEFINE_HANDLER(reducescatter, Reducescatter,
+XLA_FFI_DEFINE_HANDLER(kAllreduce, Allreduce, Reducing().RemainingArgs().RemainingRets());
+XLA_FFI_DEFINE_HANDLER(kAllgather, Allgather, Moving());
+XLA_FFI_DEFINE_HANDLER(kAlltoall, Alltoall, Moving());
+XLA_FFI_DEFINE_HANDLER(kReducescatter, Reducescatter,
                        Reducing().Arg<ffi::AnyBuffer>().Ret<ffi::AnyBuffer>());
-XLA_FFI_DEFINE_HANDLER(broadcast, Broadcast,
+XLA_FFI_DEFINE_HANDLER(kBroadcast, Broadcast,
                        Named()
                            .Attr<std::int64_t>("root")
                            .Attr<std::int64_t>("process_set")
                            .Arg<ffi::AnyBuffer>()
                            .Ret<ffi::AnyBuffer>());
-XLA_FFI_DEFINE_HANDLER(barrier, Barrier, Moving());
 
 }  // namespace
 
 std::map<std::string, Handler> OperationHandlers() {
-  return {{"allreduce", allreduce}, {"allgather", allgather},         {"alltoall", alltoall},
-          {"barrier", barrier},     {"reducescatter", reducescatter}, {"broadcast", broadcast}};
+  return {{"allreduce", kAllreduce},
+          {"allgather", kAllgather},
+          {"alltoall", kAlltoall},
+          {"reducescatter", kReducescatter},
+          {"broadcast", kBroadcast}};
 }
 
 }  // namespace weir::python

@@ -23,19 +23,24 @@ std::shared_ptr<Engine> Reach::engine() const {
   return engine_;
 }
 
-std::int64_t Reach::Add(const std::shared_ptr<Steps>& steps) {
+std::int64_t Reach::Add(std::shared_ptr<Steps> steps) {
   const std::lock_guard lock(mutex_);
-  std::erase_if(steps_, [](const auto& entry) { return entry.second.expired(); });
-  steps_[next_] = steps;
+  steps_[next_] = std::move(steps);
   return next_++;
+}
+
+void Reach::Remove(std::int64_t number) {
+  const std::lock_guard lock(mutex_);
+  steps_.erase(number);
 }
 
 std::shared_ptr<Steps> Reach::StepsOf(std::int64_t number) const {
   const std::lock_guard lock(mutex_);
   const auto found = steps_.find(number);
-  std::shared_ptr<Steps> steps = found == steps_.end() ? nullptr : found->second.lock();
-  if (!steps) throw ShutDown("the optimizer that this program was compiled for is gone");
-  return steps;
+  if (found == steps_.end()) {
+    throw ShutDown("the optimizer that this program was compiled for is gone");
+  }
+  return found->second;
 }
 
 }  // namespace weir::python

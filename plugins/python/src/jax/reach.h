@@ -23,8 +23,9 @@ class Reach {
   /// Throws ShutDown where there is none.
   std::shared_ptr<Engine> engine() const;
 
-  /// Returns the number by which programs name the steps.
-  std::int64_t Add(const std::shared_ptr<Steps>& steps);
+  /// Returns the number by which programs name the steps, until Remove.
+  std::int64_t Add(std::shared_ptr<Steps> steps);
+  void Remove(std::int64_t number);
   /// Throws ShutDown for steps that are gone.
   std::shared_ptr<Steps> StepsOf(std::int64_t number) const;
 
@@ -33,7 +34,7 @@ class Reach {
  private:
   mutable std::mutex mutex_;
   std::shared_ptr<Engine> engine_;
-  std::map<std::int64_t, std::weak_ptr<Steps>> steps_;
+  std::map<std::int64_t, std::shared_ptr<Steps>> steps_;
   std::int64_t next_ = 0;
   Completions completions_;
 };

@@ -1,5 +1,6 @@
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "plugins/python/src/jax/buffers.h"
@@ -31,27 +32,31 @@ ffi::Error BeginStep(std::int64_t steps, ffi::BufferR0<ffi::S32> step,
                 [&](Steps& self) { self.Begin(*step.typed_data(), *learning_rate.typed_data()); });
 }
 
-/// `pending` takes the gradient's memory.
-ffi::Error SubmitGradient(std::int64_t steps, std::int64_t index, ffi::AnyBuffer,
-                          ffi::BufferR0<ffi::S32>, ffi::Result<ffi::AnyBuffer> pending) {
+/// The result has no meaning, too.
+ffi::Error SubmitGradient(std::int64_t steps, std::int64_t index, ffi::AnyBuffer gradient,
+                          ffi::BufferR0<ffi::S32>, ffi::ResultBufferR0<ffi::S32> submitted) {
+  *submitted->typed_data() = 0;
   return AtOnce(
-      steps, [&](Steps& self) { self.Submit(static_cast<std::size_t>(index), ViewOf(pending)); });
+      steps, [&](Steps& self) { self.Submit(static_cast<std::size_t>(index), ViewOf(gradient)); });
 }
 
-/// Takes what Submit gave, in the order of the registration. The results take their memory; the
-/// last one is whether the step was skipped.
-ffi::Future CollectUpdates(std::int64_t number, ffi::RemainingArgs pending,
-                           ffi::RemainingRets results) {
+/// Takes what the others gave. Its results are the updates, in the order of the registration; the
+/// number of the next step, which can only begin then; and whether this one was skipped.
+ffi::Future CollectUpdates(std::int64_t number, ffi::RemainingArgs, ffi::RemainingRets results) {
   try {
     Reach& reach = Reach::OfProcess();
     const std::shared_ptr<Steps> steps = reach.StepsOf(number);
     std::vector<void*> updates;
-    for (std::size_t i = 0; i < pending.size(); ++i) {
+    for (std::size_t i = 0; i + 2 < results.size(); ++i) {
       updates.push_back(At(results, i).untyped_data());
     }
-    auto* skipped = static_cast<bool*>(At(results, pending.size()).untyped_data());
-    return reach.completions().Begun(
-        [steps, wait = steps->Collect(updates), skipped] { *skipped = wait().skipped; });
+    auto* const next = static_cast<std::int32_t*>(At(results, updates.size()).untyped_data());
+    auto* const skipped = static_cast<bool*>(At(results, updates.size() + 1).untyped_data());
+    return reach.completions().Begun([wait = steps->Collect(std::move(updates)), next, skipped] {
+      const StepReport report = wait();
+      *next = static_cast<std::int32_t>(report.step + 1);
+      *skipped = report.skipped;
+    });
   } catch (...) {
     return Completions::Failed();
   }
@@ -59,23 +64,23 @@ ffi::Future CollectUpdates(std::int64_t number, ffi::RemainingArgs pending,
 
 auto OfSteps() { return ffi::Ffi::Bind().Attr<std::int64_t>("steps"); }
 
-XLA_FFI_DEFINE_HANDLER(begin, BeginStep,
+XLA_FFI_DEFINE_HANDLER(kBegin, BeginStep,
                        OfSteps()
                            .Arg<ffi::BufferR0<ffi::S32>>()
                            .Arg<ffi::BufferR0<ffi::F32>>()
                            .Ret<ffi::BufferR0<ffi::S32>>());
-XLA_FFI_DEFINE_HANDLER(submit, SubmitGradient,
+XLA_FFI_DEFINE_HANDLER(kSubmit, SubmitGradient,
                        OfSteps()
                            .Attr<std::int64_t>("index")
                            .Arg<ffi::AnyBuffer>()
                            .Arg<ffi::BufferR0<ffi::S32>>()
-                           .Ret<ffi::AnyBuffer>());
-XLA_FFI_DEFINE_HANDLER(collect, CollectUpdates, OfSteps().RemainingArgs().RemainingRets());
+                           .Ret<ffi::BufferR0<ffi::S32>>());
+XLA_FFI_DEFINE_HANDLER(kCollect, CollectUpdates, OfSteps().RemainingArgs().RemainingRets());
 
 }  // namespace
 
 std::map<std::string, Handler> StepHandlers() {
-  return {{"begin", begin}, {"submit", submit}, {"collect", collect}};
+  return {{"begin", kBegin}, {"submit", kSubmit}, {"collect", kCollect}};
 }
 
 }  // namespace weir::python

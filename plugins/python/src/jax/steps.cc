@@ -1,60 +1,89 @@
 #include "plugins/python/src/jax/steps.h"
 
-#include <fmt/core.h>
-
-#include <algorithm>
+#include <cstring>
+#include <utility>
 
 #include "weir/error.h"
 
 namespace weir::python {
 
+void Steps::Use(std::shared_ptr<Registered> registered) {
+  Await();
+  const std::lock_guard lock(mutex_);
+  registered_ = std::move(registered);
+  memory_.clear();
+  report_.reset();
+}
+
 std::shared_ptr<Registered> Steps::Group() const {
-  std::shared_ptr<Registered> registered = registered_.lock();
-  if (!registered) throw ShutDown("this process has left the job that the gradients belonged to");
-  return registered;
+  const std::lock_guard lock(mutex_);
+  if (!registered_) {
+    throw ShutDown("this process has left the job that the gradients belonged to, or closed them");
+  }
+  return registered_;
 }
 
 void Steps::Begin(std::int64_t step, float learning_rate) {
   const auto registered = Group();
-  GradientGroup& group = registered->group();
-  if (step != group.next_step()) {
-    throw InvalidArgument(fmt::format(
-        "the optimizer's state is of step {}, and what the compressors of '{}' remember is of step "
-        "{}: keep one state and give each update the last one's, and load what state_dict() gave "
-        "together with it (load_state_dict)",
-        step, group.spec().name, group.next_step()));
-  }
-  group.BeginStep({.learning_rates = std::span(&learning_rate, 1)});
+  registered->GoTo(step);
+  registered->group().BeginStep({.learning_rates = std::span(&learning_rate, 1)});
   const std::lock_guard lock(mutex_);
-  submitted_.assign(group.spec().tensors.size(), nullptr);
+  memory_.resize(registered->group().spec().tensors.size());
 }
 
-void Steps::Submit(std::size_t index, const TensorView& gradient) {
+void Steps::Submit(std::size_t index, const ConstTensorView& gradient) {
   const auto registered = Group();
-  registered->group().Submit(index, gradient, gradient);
-  const std::lock_guard lock(mutex_);
-  submitted_.at(index) = gradient.data;
-}
-
-std::function<StepReport()> Steps::Collect(std::span<void* const> updates) {
-  const auto registered = Group();
-  registered->group().EndStep();
+  std::shared_ptr<Memory> memory;
   {
     const std::lock_guard lock(mutex_);
-    // XLA passes on the memory of a value that nothing else uses.
-    if (!std::ranges::equal(updates, submitted_)) {
-      throw Mismatch("XLA has copied a gradient that was being exchanged");
-    }
+    std::shared_ptr<Memory>& own = memory_.at(index);
+    if (!own) own = std::make_shared<Memory>(gradient.bytes());
+    memory = own;
   }
-  return [this, registered] {
-    const StepReport report = registered->group().WaitStep();
-    const std::lock_guard lock(mutex_);
-    report_ = report;
-    return report;
-  };
+  if (memory->size() != gradient.bytes()) throw InvalidArgument("a gradient has another size");
+  if (!memory->empty()) std::memcpy(memory->data(), gradient.data, memory->size());
+  const TensorView own{memory->data(), gradient.dtype, gradient.shape};
+  registered->group().Submit(index, own, own, memory);
 }
 
-StepReport Steps::report() const {
+std::function<StepReport()> Steps::Collect(std::vector<void*> updates) {
+  auto registered = Group();
+  registered->group().EndStep();
+  const std::lock_guard lock(mutex_);
+  collecting_ = true;
+  return [self = shared_from_this(), registered = std::move(registered),
+          updates = std::move(updates)] { return self->Finish(registered, updates); };
+}
+
+StepReport Steps::Finish(const std::shared_ptr<Registered>& registered,
+                         const std::vector<void*>& updates) {
+  std::optional<StepReport> report;
+  std::exception_ptr error;
+  try {
+    report = registered->group().WaitStep();
+  } catch (...) {
+    error = std::current_exception();
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    for (std::size_t i = 0; report && i < updates.size(); ++i) {
+      if (memory_[i]->empty()) continue;
+      std::memcpy(updates[i], memory_[i]->data(), memory_[i]->size());
+    }
+    if (report) report_ = report;
+    collecting_ = false;
+  }
+  ended_.notify_all();
+  if (error) std::rethrow_exception(error);
+  return *report;
+}
+
+void Steps::Await() {
+  std::unique_lock lock(mutex_);
+  ended_.wait(lock, [this] { return !collecting_; });
+}
+
+std::optional<StepReport> Steps::report() const {
   const std::lock_guard lock(mutex_);
   return report_;
 }

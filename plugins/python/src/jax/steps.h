@@ -1,9 +1,12 @@
 #pragma once
 
+#include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -14,30 +17,37 @@
 namespace weir::python {
 
 /// The steps of a group as a program of XLA makes them: Begin, Submit of every gradient, Collect.
-/// Updates take the gradients' memory. Throws as the group does, and ShutDown once it is closed.
-/// Thread-safe.
-class Steps {
+/// The engine works in memory of its own: a program that fails in between frees its arrays, and
+/// asks nobody. Throws as the group does, and ShutDown without one. Thread-safe.
+class Steps : public std::enable_shared_from_this<Steps> {
  public:
-  explicit Steps(const std::shared_ptr<Registered>& registered) : registered_(registered) {}
+  /// Takes a group, between steps; null: none any more. Waits for the step under way.
+  void Use(std::shared_ptr<Registered> registered);
 
-  /// `step`: its number by the optimizer's state. Throws InvalidArgument where the compressors have
-  /// come to another one.
+  /// `step`: its number by the optimizer's state (Registered::GoTo).
   void Begin(std::int64_t step, float learning_rate);
-  void Submit(std::size_t index, const TensorView& gradient);
-  /// `updates`: where the program expects them. Returns the wait for them, which gives the step's
-  /// report.
-  std::function<StepReport()> Collect(std::span<void* const> updates);
+  void Submit(std::size_t index, const ConstTensorView& gradient);
+  /// Returns the wait for the updates, which copies them to these addresses, and gives the report.
+  std::function<StepReport()> Collect(std::vector<void*> updates);
 
-  /// Of the last step that ended.
-  StepReport report() const;
+  /// Waits for the step under way. One whose program has failed does not end: it is not waited for.
+  void Await();
+  /// Of the last step that ended; empty before any.
+  std::optional<StepReport> report() const;
 
  private:
-  std::shared_ptr<Registered> Group() const;
+  using Memory = std::vector<std::byte>;
 
-  const std::weak_ptr<Registered> registered_;
+  std::shared_ptr<Registered> Group() const;
+  StepReport Finish(const std::shared_ptr<Registered>& registered,
+                    const std::vector<void*>& updates);
+
   mutable std::mutex mutex_;
-  std::vector<void*> submitted_;  // Addresses, by index.
-  StepReport report_;
+  std::condition_variable ended_;
+  std::shared_ptr<Registered> registered_;
+  std::vector<std::shared_ptr<Memory>> memory_;  ///< By index.
+  bool collecting_ = false;
+  std::optional<StepReport> report_;
 };
 
 }  // namespace weir::python

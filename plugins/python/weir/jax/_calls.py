@@ -27,12 +27,20 @@ def carry(target: str, function: Callable[..., Sequence[Any]], arrays: Sequence[
 
     results: their shapes and types. aliases: operands of the target whose memory results take, by number.
     """
+    expect_whole_arrays()
     if not any(isinstance(array, jax.core.Tracer) for array in arrays):
         found = function(*(numpy.asarray(array) for array in arrays))
         return [jnp.asarray(each) for each in found]
     if are_direct():
         return direct(target, results, arrays, attributes, aliases)
     return back(function, results, *arrays)
+
+
+def expect_whole_arrays() -> None:
+    """Raises NotImplementedError in a program that each device of this process runs for itself."""
+    if jax.sharding.get_abstract_mesh().manual_axes:
+        raise NotImplementedError("Weir exchanges whole arrays of this process, not what each of its devices has in "
+                                  "jax.shard_map: call it outside, or combine over the devices there by jax.lax.psum")
 
 
 def are_direct() -> bool:
@@ -54,7 +62,8 @@ def back(function: Callable[..., Sequence[Any]], results: Any, *operands: Any) -
 
 
 def settle() -> None:
-    """Waits for the programs that JAX has under way. One that has failed tells who waits for its results."""
+    """Waits for the programs that JAX has under way, by this thread. One that has failed tells who waits for its
+    results."""
     with contextlib.suppress(Exception):
         jax.effects_barrier()
 
@@ -64,6 +73,8 @@ def _register() -> bool:
     """Makes the extension's functions known to XLA, once. Returns False where it has none, or jaxlib is too old for
     them."""
     if not hasattr(_core, "jax_handlers"):
+        warnings.warn("XLA calls Python for every exchange, which then begins when all gradients are there: this Weir was "
+                      "built without jaxlib (docs/how-to/from-jax.md)")
         return False
     try:
         for name, handler in _core.jax_handlers().items():
@@ -72,5 +83,11 @@ def _register() -> bool:
         warnings.warn(f"XLA calls Python for every exchange, which takes longer, as it cannot call Weir: {error}")
         return False
     _job.after_entering(lambda: _core.jax_enter(_job.engine()))
-    _job.before_leaving(_core.jax_leave)
+    _job.before_leaving(_leave)
     return True
+
+
+def _leave() -> None:
+    """Lets operations end that the program has begun, as another rank may wait for them."""
+    settle()
+    _core.jax_leave()

@@ -33,22 +33,30 @@ def allreduce(tree: Any, op: Optional[int] = None, name: Optional[str] = None, p
     attributes = {"op": op, "prescale": reduce_op.factor(prescale_factor),
                   "postscale": reduce_op.factor(postscale_factor), "process_set": id_for(process_set, "ALLREDUCE")}
 
-    def combined(values: List[Any], name: str = name) -> List[Any]:
+    def combined(values: List[Any], name: str) -> List[Any]:
         def function(*arrays: Any) -> Any:
             return wn.grouped_allreduce(arrays, name, op, prescale_factor, postscale_factor, process_set)
 
         return _calls.carry("allreduce", function, values, [_like(each, each.shape) for each in values],
                             {"name": f"grouped_allreduce.{name}", **attributes})
 
-    def back(gradients: List[Any]) -> List[Any]:
-        _check_differentiable(op)
-        return combined(gradients, f"{name}.gradient")
+    def differentiable(values: List[Any], name: str) -> List[Any]:
+        def gradient(of_results: List[Any]) -> List[Any]:
+            _check_differentiable(op)
+            # Whole numbers have gradients of a type without values.
+            real = [number for number, each in enumerate(of_results) if each.dtype != jax.dtypes.float0]
+            found = differentiable([of_results[number] for number in real], f"{name}.gradient") if real else []
+            for number, each in zip(real, found):
+                of_results[number] = each
+            return of_results
+
+        return _with_gradient(lambda values: combined(values, name), gradient)(values)
 
     leaves, structure = jax.tree.flatten(tree)
     leaves = [jnp.asarray(leaf) for leaf in leaves]
     for leaf in leaves:
         _arrays.number_of_reduced(leaf)
-    return jax.tree.unflatten(structure, _with_gradient(combined, back)(leaves) if leaves else [])
+    return jax.tree.unflatten(structure, differentiable(leaves, name) if leaves else [])
 
 
 def reducescatter(array: Any, op: int = reduce_op.Average, name: Optional[str] = None,
@@ -73,7 +81,7 @@ def reducescatter(array: Any, op: int = reduce_op.Average, name: Optional[str] =
              "postscale": reduce_op.factor(postscale_factor), "process_set": id_for(process_set, "REDUCESCATTER")})[0]
 
     def back(gradient: Any) -> Any:
-        whole = _gathered(gradient, f"{name}.gradient", process_set)
+        whole = allgather(gradient, f"{name}.gradient", process_set)
         return whole * jnp.asarray(factor * prescale_factor * postscale_factor, whole.dtype)
 
     return _with_gradient(mine, back)(array)
@@ -108,12 +116,16 @@ def alltoall(array: Any, name: Optional[str] = None, process_set: ProcessSet = g
         raise ValueError(f"alltoall: {array.shape[0]} rows do not divide into {size} equal parts, one for each rank; "
                          "weir.numpy.alltoall has splits")
 
-    def moved(values: Any, name: str = name) -> Any:
+    def moved(values: Any, name: str) -> Any:
         return _calls.carry("alltoall", lambda given: [wn.alltoall(given, None, name, process_set)], [values],
                             [_like(values, values.shape)],
                             {"name": f"alltoall.{name}", "process_set": id_for(process_set, "ALLTOALL")})[0]
 
-    return _with_gradient(moved, lambda gradient: moved(gradient, f"{name}.gradient"))(array)
+    def differentiable(values: Any, name: str) -> Any:
+        return _with_gradient(lambda values: moved(values, name),
+                              lambda gradient: differentiable(gradient, f"{name}.gradient"))(values)
+
+    return differentiable(array, name)
 
 
 def broadcast(array: Any, root_rank: int, name: Optional[str] = None,
@@ -176,5 +188,5 @@ def _check_differentiable(op: int) -> None:
 def _with_gradient(call: Callable[[Any], Any], back: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Returns ``call`` with the gradient that ``back`` makes of its result's."""
     function = jax.custom_vjp(lambda value: call(value))
-    function.defvjp(lambda value: (call(value), None), lambda _, gradient: (back(gradient),))
+    function.defvjp(lambda value: (function(value), None), lambda _, gradient: (back(gradient),))
     return function

@@ -1,5 +1,6 @@
 """A transformation of optax that exchanges gradients before another one takes them."""
 
+import contextlib
 import threading
 import weakref
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Union
@@ -47,8 +48,9 @@ def distributed(inner: optax.GradientTransformation,
     name: of the gradients, unique in the job; without one, such transformations are counted.
 
     Inside ``jax.jit`` each gradient is handed over as soon as XLA has computed it, and travels beside the rest of the
-    backward pass. ``init`` begins anew; ``update`` takes the state that the last one returned. Raises ValueError for
-    options and gradients that do not fit, and Mismatch where ranks differ, when it is first traced.
+    backward pass. ``update`` takes the state that the last one returned; the first step, with the state of ``init``,
+    begins with compressors that remember nothing. Raises ValueError for options and gradients that do not fit, and
+    Mismatch where ranks differ, when it is first traced.
     """
     if op not in (reduce_op.Average, reduce_op.Sum):
         raise ValueError("distributed is for Average and Sum")
@@ -65,18 +67,16 @@ class DistributedTransformation(optax.GradientTransformationExtraArgs):
         inner = optax.with_extra_args_support(inner)
 
         def init(params: Any) -> DistributedState:
-            if not _is_traced(params):
-                exchange.begin_anew()
             return DistributedState(jnp.zeros((), jnp.int32), inner.init(params))
 
         def update(gradients: Any, state: DistributedState, params: Any = None, **extra: Any) -> Any:
             rate = learning_rate(state.step) if callable(learning_rate) else learning_rate
-            combined, skipped = exchange.step(gradients, state.step, jnp.asarray(rate, jnp.float32))
+            combined, next_step, skipped = exchange.step(gradients, state.step, jnp.asarray(rate, jnp.float32))
             updates, after = inner.update(combined, state.inner, params, **extra)
             if exchange.may_skip:
                 updates = jax.tree.map(lambda each: jnp.where(skipped, jnp.zeros_like(each), each), updates)
                 after = jax.tree.map(lambda old, new: jnp.where(skipped, old, new), state.inner, after)
-            return updates, DistributedState(optax.safe_increment(state.step), after)
+            return updates, DistributedState(next_step, after)
 
         self = super().__new__(cls, init, update)
         self._exchange = exchange
@@ -112,10 +112,6 @@ class DistributedTransformation(optax.GradientTransformationExtraArgs):
         self._exchange.close()
 
 
-def _is_traced(tree: Any) -> bool:
-    return any(isinstance(leaf, (jax.core.Tracer, jax.ShapeDtypeStruct)) for leaf in jax.tree.leaves(tree))
-
-
 class _Exchange:
     """The engine's side of a transformation: a group of gradients, registered when they are first seen."""
 
@@ -124,33 +120,37 @@ class _Exchange:
         self._compression, self._op, self._process_set = compression, op, process_set
         self._name = name
         self._group: "Optional[_core.GradientGroup]" = None
-        self._steps: Any = None
+        # Compiled programs know its number, also after the job was left and joined again.
+        self._steps = _core.JaxSteps() if _calls.are_direct() else None
+        exchanged = self._exchanged_by_python if self._steps is None else self._exchanged_directly
+        self._exchanged = jax.jit(exchanged)
         self._like: List[Any] = []
         self._names: List[str] = []
-        self._report: Any = None
-        self._begun = b""
+        self._report: "Optional[_core.StepReport]" = None
         self.may_skip = False
         self._lock = threading.Lock()
         _open.add(self)
 
+    def __del__(self) -> None:
+        with contextlib.suppress(Exception):  # At the end of the interpreter there may be nothing to close it with.
+            self.close()
+
     def group(self) -> "_core.GradientGroup":
         """Returns it between steps: those that JAX has under way end first."""
-        _calls.settle()
+        self._settle()
         if self._group is None:
             raise ValueError("no gradients were exchanged yet: there is nothing to save")
         return self._group
 
-    @property
-    def report(self) -> Any:
+    def _settle(self) -> None:
         _calls.settle()
-        if self._steps is not None and self._steps.report.step >= 0:
-            return self._steps.report
-        return self._report
+        if self._steps is not None:
+            self._steps.wait()
 
-    def begin_anew(self) -> None:
-        """Forgets what compressors remember, on all ranks."""
-        if self._group is not None and self.group().next_step > 0:
-            self.group().load(self._begun)
+    @property
+    def report(self) -> "Optional[_core.StepReport]":
+        self._settle()
+        return self._report if self._steps is None else self._steps.report
 
     def registered(self, tree: Any) -> "_core.GradientGroup":
         """Returns the group, which is made of the first tree. Raises ValueError for other names, shapes and types."""
@@ -168,23 +168,16 @@ class _Exchange:
             raise ValueError("distributed needs at least one gradient")
         specs = [_core.GradientSpec(name, leaf.shape, _arrays.number_of(leaf), 0, 0, {}, -1)
                  for name, leaf in zip(names, leaves)]
-        options = self._options()
+        options = _options.of_gradients(self._compression)
         if self._name is None:
             self._name = f"distributed.{self._process_set._next_number('distributed')}"
         self._group = _core.register(_job.engine(), self._name, specs, options, {}, self._op, 1.0, 1.0,
                                      id_for(self._process_set, "distributed"))
         self._names, self._like = names, [jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) for leaf in leaves]
-        self._begun = self._group.save()
-        self.may_skip = options.get("skip_nonfinite") == "true"
-        if _calls.are_direct():
-            self._steps = _core.JaxSteps(self._group)
-
-    def _options(self) -> Dict[str, str]:
-        if self._compression is None or self._compression == "none":
-            return dict(_job.engine().default_compression)
-        if isinstance(self._compression, str):
-            return _options.from_text(self._compression)
-        return _options.from_mapping(self._compression)
+        # Where the option says no in some other way, a step is not skipped, and the flag is false.
+        self.may_skip = "skip_nonfinite" in options
+        if self._steps is not None:
+            self._steps.use(self._group)
 
     def _check(self, names: List[str], leaves: Any) -> None:
         if names != self._names:
@@ -197,33 +190,33 @@ class _Exchange:
                                  f"{leaf.dtype} {list(leaf.shape)}")
 
     def step(self, gradients: Any, step: Any, rate: Any) -> Any:
-        """Returns the updates, and whether the step was skipped."""
+        """Returns the updates, the number of the next step, and whether this one was skipped."""
+        _calls.expect_whole_arrays()
         self.registered(gradients)
         leaves, structure = jax.tree.flatten(gradients)
-        exchange = self._exchanged_directly if self._steps is not None else self._exchanged_by_python
-        *updates, skipped = jax.jit(exchange)(leaves, step, rate)
-        return jax.tree.unflatten(structure, updates), skipped
+        *updates, next_step, skipped = self._exchanged(leaves, step, rate)
+        return jax.tree.unflatten(structure, updates), next_step, skipped
+
+    def _results(self) -> List[Any]:
+        return [*self._like, jax.ShapeDtypeStruct((), jnp.int32), jax.ShapeDtypeStruct((), jnp.bool_)]
 
     def _exchanged_directly(self, leaves: List[Any], step: Any, rate: Any) -> List[Any]:
+        assert self._steps is not None
         number = {"steps": numpy.int64(self._steps.number)}
-        begun = _calls.direct("begin", jax.ShapeDtypeStruct((), jnp.int32), (step, rate), number)
-        pending = [_calls.direct("submit", like, (leaf, begun), {"index": numpy.int64(index), **number}, {0: 0})
-                   for index, (leaf, like) in enumerate(zip(leaves, self._like))]
-        return list(_calls.direct("collect", [*self._like, jax.ShapeDtypeStruct((), jnp.bool_)], pending, number,
-                                  {index: index for index in range(len(pending))}))
+        token = jax.ShapeDtypeStruct((), jnp.int32)
+        begun = _calls.direct("begin", token, (step, rate), number)
+        submitted = [_calls.direct("submit", token, (leaf, begun), {"index": numpy.int64(index), **number})
+                     for index, leaf in enumerate(leaves)]
+        return list(_calls.direct("collect", self._results(), submitted, number))
 
     def _exchanged_by_python(self, leaves: List[Any], step: Any, rate: Any) -> List[Any]:
-        results = [*self._like, jax.ShapeDtypeStruct((), jnp.bool_)]
-        return list(_calls.back(self._step_of_arrays, results, step, rate, *leaves))
+        return list(_calls.back(self._step_of_arrays, self._results(), step, rate, *leaves))
 
     def _step_of_arrays(self, step: Any, rate: Any, *gradients: Any) -> List[Any]:
         group = self._group
-        assert group is not None
-        if step != group.next_step:
-            raise ValueError(f"the optimizer's state is of step {int(step)}, and what the compressors of "
-                             f"'{self._name}' remember is of step {group.next_step}: keep one state and give each "
-                             "update the last one's, and load what state_dict() gave together with it "
-                             "(load_state_dict)")
+        if group is None:
+            raise ValueError("this process has left the job that the gradients belonged to, or closed them")
+        group.go_to(int(step))
         group.begin_step([float(rate)], 1.0, False, [], [])
         data = [_arrays.in_a_row(gradient) for gradient in gradients]
         updates = [_arrays.fresh(gradient) for gradient in gradients]
@@ -231,14 +224,17 @@ class _Exchange:
             group.submit(index, _arrays.address_of(gradient), _arrays.address_of(update))
         group.end_step()
         self._report = group.wait_step()
-        return [*updates, numpy.asarray(self._report.skipped)]
+        return [*updates, numpy.int32(self._report.step + 1), numpy.asarray(self._report.skipped)]
 
     def close(self) -> None:
-        _calls.settle()
+        """Leaves the job; gradients that come later are registered anew."""
+        self._settle()
         with self._lock:
+            if self._steps is not None:
+                self._steps.leave()
             if self._group is not None:
                 self._group.close()
-            self._group = self._steps = None
+            self._group = self._report = None
 
 
 _open: "weakref.WeakSet[_Exchange]" = weakref.WeakSet()

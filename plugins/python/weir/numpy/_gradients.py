@@ -52,7 +52,7 @@ class Gradients:
         specs = [_core.GradientSpec(key, array.shape, _arrays.number_of(array), 0, 0, {},
                                     _arrays.place_of(array)[0]) for key, array in like.items()]
         self._group: _core.GradientGroup = _core.register(
-            _job.engine(), name, specs, _options_of(compression), {}, op, 1.0, 1.0,
+            _job.engine(), name, specs, _options.of_gradients(compression), {}, op, 1.0, 1.0,
             id_for(process_set, "GRADIENTS"))
         self._updates: Dict[str, Any] = {}
         self._lent: List[Any] = []  # What the engine reads until the step ends.
@@ -166,10 +166,3 @@ class Gradients:
         """Releases the engine. Between steps, on all ranks."""
         self._group.close()
 
-
-def _options_of(compression: Union[None, str, Mapping[str, Any]]) -> _options.Options:
-    if compression is None or compression == "none":
-        return dict(_job.engine().default_compression)
-    if isinstance(compression, str):
-        return _options.from_text(compression)
-    return _options.from_mapping(compression)

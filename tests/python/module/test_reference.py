@@ -103,6 +103,8 @@ def test_every_public_name_has_a_docstring():
 
 @pytest.mark.parametrize("name", reference_page.PAGES)
 def test_a_reference_page_is_that_of_the_docstrings(name):
+    if name == "jax.md":
+        pytest.importorskip("jax")
     assert (REFERENCE / name).read_text(encoding="utf-8") == reference_page.PAGES[name](), \
         "write it anew: PYTHONPATH=build/release/python .venv/bin/python " + \
         f"tests/python/reference_page.py docs/reference/{name}"

@@ -23,9 +23,8 @@ RankServers::RankServers(const GroupPlan& plan, const ProcessSet& set, int dedic
       served_(plan.partitions.size()),
       answering_(plan.partitions.size()) {
   const int servers = dedicated > 0 ? dedicated : set.size();
-  const std::vector<int> balanced = BalancedServers(plan.partitions, servers);
   for (std::size_t p = 0; p < plan.partitions.size(); ++p) {
-    servers_.push_back(MayBeServed(VariantOf(p)) ? balanced[p] : ServerOf(p, servers));
+    servers_.push_back(ServerOf(p, servers));
   }
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <set>
 #include <string>
 
@@ -232,21 +231,6 @@ const CompressionOptions& GivenOptions(const GradientGroupSpec& spec, const Sett
 
 int ServerOf(std::size_t partition, int servers) {
   return static_cast<int>(partition % static_cast<std::size_t>(servers));
-}
-
-std::vector<int> BalancedServers(std::span<const Partition> partitions, int servers) {
-  std::vector<std::size_t> order(partitions.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, std::ranges::greater(),
-                           [&](std::size_t p) { return partitions[p].elements; });
-  std::vector<std::size_t> load(static_cast<std::size_t>(servers));
-  std::vector<int> server(partitions.size());
-  for (const std::size_t p : order) {
-    const auto least = std::ranges::min_element(load);
-    *least += partitions[p].elements;
-    server[p] = static_cast<int>(least - load.begin());
-  }
-  return server;
 }
 
 std::size_t ParameterGroups(const GradientGroupSpec& spec) {

@@ -83,9 +83,6 @@ const CompressionOptions& GivenOptions(const GradientGroupSpec& spec, const Sett
 
 /// Returns the server of a partition, among so many.
 int ServerOf(std::size_t partition, int servers);
-/// Returns the servers of all partitions, where these are whole tensors (BucketForm::kServed): the
-/// ranks have about as much to add up, largest first.
-std::vector<int> BalancedServers(std::span<const Partition> partitions, int servers);
 
 std::size_t ParameterGroups(const GradientGroupSpec& spec);
 

@@ -206,17 +206,5 @@ TEST(ServedForm, PartsOfATensorHaveServersOfTheirOwn) {
   }
 }
 
-std::vector<int> ServersOf(const std::vector<std::size_t>& elements, int servers) {
-  std::vector<Partition> partitions;
-  for (const std::size_t n : elements) partitions.push_back({.elements = n});
-  return BalancedServers(partitions, servers);
-}
-
-TEST(ServedForm, RanksServeAboutAsManyEntries) {
-  EXPECT_EQ(ServersOf({1, 100, 40, 30, 30}, 2), (std::vector<int>{0, 0, 1, 1, 1}));
-  EXPECT_EQ(ServersOf({5, 5, 5}, 4), (std::vector<int>{0, 1, 2}));
-  EXPECT_EQ(ServersOf({7, 8}, 1), (std::vector<int>{0, 0}));
-}
-
 }  // namespace
 }  // namespace weir::served_form_test

@@ -12,9 +12,9 @@
 namespace weir {
 
 /// Measures what the network between the ranks of a set carries, by all-reduces of growing size,
-/// until one takes long enough: 50 ms in all, or the time of 64 KiB where that is longer. On a
-/// thread of its own, because ranks may begin in an order of their own what they have to do in
-/// turn.
+/// until one takes long enough, each three times: 0.15 s in all, or three times that of 64 KiB
+/// where that is longer. On a thread of its own, because ranks may begin in an order of their own
+/// what they have to do in turn.
 ///
 /// All ranks of the set start it at about the same time, apart from those that have joined.
 /// Thread-safe, but for Start.

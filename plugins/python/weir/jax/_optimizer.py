@@ -11,7 +11,7 @@ import numpy
 import optax  # type: ignore[import-untyped]
 
 from weir import _core, _job, _options
-from weir._ops import join, reduce_op
+from weir._ops import group_states, join, reduce_op
 from weir._process_sets import ProcessSet, global_process_set, id_for
 from weir.jax import _calls
 from weir.numpy import _arrays
@@ -91,21 +91,15 @@ class DistributedTransformation(optax.GradientTransformationExtraArgs):
     def state_dict(self) -> Dict[str, Any]:
         """Returns what compressors of this rank remember, between steps: {"weir": array of bytes}. Save it on every
         rank, together with the optimizer's state of the same step."""
-        return {"weir": numpy.frombuffer(self._exchange.group().save(), dtype=numpy.uint8)}
+        return group_states.saved(self._exchange.group())
 
     def load_state_dict(self, state: Mapping[str, Any], params: Any, own: bool = True) -> None:
         """Restores it, bit for bit. ``params``: the model's, or arrays of their shapes. ``own``: it is this rank's;
         otherwise another rank's, which stands for it. Collective. Raises ValueError or Corrupt for a state of other
         arrays, and then changes nothing."""
-        if "weir" not in state:
-            raise ValueError("this is not the result of state_dict(): it has no 'weir'")
-        saved = numpy.asarray(state["weir"], dtype=numpy.uint8).tobytes()
-        self._exchange.registered(params)
-        group = self._exchange.group()
-        if own:
-            group.load(saved)
-        else:
-            group.adopt(saved)
+        saved = group_states.bytes_of(state)
+        self._exchange.register(params)
+        group_states.restore(self._exchange.group(), saved, own)
 
     def close(self) -> None:
         """Releases the engine. Between steps, on all ranks."""
@@ -152,16 +146,15 @@ class _Exchange:
         self._settle()
         return self._report if self._steps is None else self._steps.report
 
-    def registered(self, tree: Any) -> "_core.GradientGroup":
-        """Returns the group, which is made of the first tree. Raises ValueError for other names, shapes and types."""
-        paths, leaves = zip(*jax.tree.leaves_with_path(tree)) if jax.tree.leaves(tree) else ((), ())
-        names = [jax.tree_util.keystr(path, simple=True, separator=".") for path in paths]
+    def register(self, tree: Any) -> None:
+        """Makes the group of the first tree. Raises ValueError for later ones of other names, shapes and types."""
+        found = jax.tree.leaves_with_path(tree)
+        names = [jax.tree_util.keystr(path, simple=True, separator=".") for path, _ in found]
+        leaves = [leaf for _, leaf in found]
         with self._lock:
             if self._group is None:
                 self._register(names, leaves)
             self._check(names, leaves)
-            assert self._group is not None
-            return self._group
 
     def _register(self, names: List[str], leaves: Any) -> None:
         if not leaves:
@@ -192,7 +185,7 @@ class _Exchange:
     def step(self, gradients: Any, step: Any, rate: Any) -> Any:
         """Returns the updates, the number of the next step, and whether this one was skipped."""
         _calls.expect_whole_arrays()
-        self.registered(gradients)
+        self.register(gradients)
         leaves, structure = jax.tree.flatten(gradients)
         *updates, next_step, skipped = self._exchanged(leaves, step, rate)
         return jax.tree.unflatten(structure, updates), next_step, skipped

@@ -26,15 +26,19 @@ def _is_key(leaf: Any) -> bool:
     return isinstance(leaf, jax.Array) and jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
 
 
+def _array_of(leaf: Any) -> Any:
+    return numpy.asarray(jax.random.key_data(leaf) if _is_key(leaf) else leaf)
+
+
 def _plain(leaf: Any) -> Any:
     """Returns the leaf as an array that can be carried: as bytes, if the engine does not know its type."""
-    array = numpy.asarray(jax.random.key_data(leaf) if _is_key(leaf) else leaf)
+    array = _array_of(leaf)
     return array if _arrays.knows(array) else numpy.frombuffer(array.tobytes(), numpy.uint8)
 
 
 def _like(leaf: Any, found: Any) -> Any:
     """Returns the array as one of JAX's, on the devices of the leaf."""
-    own = numpy.asarray(jax.random.key_data(leaf) if _is_key(leaf) else leaf)
+    own = _array_of(leaf)
     found = found.view(own.dtype).reshape(own.shape)
     if _is_key(leaf):
         return jax.random.wrap_key_data(jnp.asarray(found), impl=jax.random.key_impl(leaf))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Union
 import numpy
 
 from weir import _job, _options
-from weir._ops import reduce_op
+from weir._ops import group_states, reduce_op
 from weir._process_sets import ProcessSet, global_process_set, id_for
 from weir.numpy import _arrays
 
@@ -149,18 +149,12 @@ class Gradients:
     def state_dict(self) -> Dict[str, Any]:
         """Returns what compressors of this rank remember, between steps: {"weir": array of bytes}, which
         ``numpy.savez`` takes. Save it on every rank."""
-        return {"weir": numpy.frombuffer(self._group.save(), dtype=numpy.uint8)}
+        return group_states.saved(self._group)
 
     def load_state_dict(self, state: Mapping[str, Any], own: bool = True) -> None:
         """Restores it, bit for bit. ``own``: it is this rank's; otherwise another rank's, which stands for it.
         Collective. Raises ValueError or Corrupt for a state of other arrays, and then changes nothing."""
-        if "weir" not in state:
-            raise ValueError("this is not the result of Gradients.state_dict(): it has no 'weir'")
-        saved = numpy.asarray(state["weir"], dtype=numpy.uint8).tobytes()
-        if own:
-            self._group.load(saved)
-        else:
-            self._group.adopt(saved)
+        group_states.restore(self._group, group_states.bytes_of(state), own)
 
     def close(self) -> None:
         """Releases the engine. Between steps, on all ranks."""

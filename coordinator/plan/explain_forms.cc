@@ -99,30 +99,20 @@ std::string Sentence(const FormTuner& tuner, const PlanWords& words,
   return text + Hint(tuner, words);
 }
 
-std::optional<PlanExplanation::WhyNot> WhyNotOf(const FormTuner::Tried& one) {
-  if (!one.why_not || !one.seconds.empty()) return std::nullopt;
-  switch (*one.why_not) {
-    case FormTuner::WhyNotTried::kBytes:
-      return PlanExplanation::WhyNot::kBytes;
-    case FormTuner::WhyNotTried::kSeenBefore:
-      return PlanExplanation::WhyNot::kSeenBefore;
-    case FormTuner::WhyNotTried::kEnoughTried:
-      break;
-  }
-  return PlanExplanation::WhyNot::kEnoughTried;
-}
-
 PlanExplanation::Considered Explain(const FormTuner::Tried& one, const FormTuner& tuner,
                                     const PlanWords& words) {
   PlanExplanation::Considered considered{.what = words.Of(one.plan),
                                          .chosen = one.plan == tuner.plan(),
                                          .predicted_seconds = tuner.times().Predict(one.plan),
-                                         .not_tried = WhyNotOf(one),
                                          .steps = one.seconds.size()};
   if (tuner.times().network()) {
     considered.bytes_seconds = tuner.times().NetworkSecondsOf(one.plan);
   }
-  if (!one.seconds.empty()) considered.measured_seconds = one.median();
+  if (one.seconds.empty()) {
+    considered.not_tried = one.why_not;
+  } else {
+    considered.measured_seconds = one.median();
+  }
   return considered;
 }
 

@@ -79,7 +79,7 @@ void FormTuner::BeginSearch() {
   round_ = 0;
   skipped_.clear();
   for (const Tried& one : tried_) {
-    if (one.why_not == WhyNotTried::kSeenBefore) skipped_.push_back(one.plan);
+    if (one.why_not == WhyNot::kSeenBefore) skipped_.push_back(one.plan);
   }
   tried_.clear();
   Consider(wanted_);
@@ -157,13 +157,13 @@ void FormTuner::Judge(Tried& tried) const {
   const auto step = times_.Predict(tried.plan);
   const bool skipped = std::ranges::find(skipped_, tried.plan) != skipped_.end();
   if (kDoubt * times_.NetworkSecondsOf(tried.plan) > kGivenUp * best()) {
-    tried.why_not = WhyNotTried::kBytes;
+    tried.why_not = WhyNot::kBytes;
   } else if (!skipped && step && kDoubt * *step > best()) {
-    tried.why_not = WhyNotTried::kSeenBefore;
+    tried.why_not = WhyNot::kSeenBefore;
   }
   tried.hopeless = tried.why_not.has_value();
   if (round_ == 0 && CountTries() >= effort_.most_tries && !tried.hopeless) {
-    tried.why_not = WhyNotTried::kEnoughTried;  // Of this round.
+    tried.why_not = WhyNot::kEnoughTried;  // Of this round.
   }
 }
 

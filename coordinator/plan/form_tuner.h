@@ -9,6 +9,7 @@
 #include "coordinator/plan/form_times.h"
 #include "coordinator/plan/pass_cost.h"
 #include "coordinator/plan/step_observation.h"
+#include "metrics/gauges/plans.h"
 
 namespace weir {
 
@@ -42,16 +43,14 @@ class FormTuner {
   /// Notes a step. Those of a plan that is not wanted any more count for nothing but FormTimes.
   void Observe(const StepObservation& step);
 
-  /// Why a plan was not tried: its bytes alone would take too long; an earlier search has seen it
-  /// take too long; others were tried, as many as are to be.
-  enum class WhyNotTried { kBytes, kSeenBefore, kEnoughTried };
+  using WhyNot = PlanExplanation::WhyNot;
   /// A plan that was considered.
   struct Tried {
     StepPlan plan;
     std::vector<double> seconds;    ///< Of the steps taken; empty: it was not worth a try.
     std::vector<PassTimes> passes;  ///< Of the same steps.
     bool hopeless = false;          ///< It was given up, or not begun.
-    std::optional<WhyNotTried> why_not;
+    std::optional<WhyNot> why_not;
 
     double median() const;
   };

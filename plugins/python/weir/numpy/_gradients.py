@@ -2,8 +2,6 @@
 
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Union
 
-import numpy
-
 from weir import _job, _options
 from weir._ops import group_states, reduce_op
 from weir._process_sets import ProcessSet, global_process_set, id_for
